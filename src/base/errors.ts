@@ -1,0 +1,59 @@
+/** The one error class of the house, with its closed union of codes. */
+
+/**
+ * Every code that a caller can meet. `http/problem` gives each its status and title, and
+ * `docs/PROTOCOL.md` describes it; a test holds the three equal.
+ */
+export const errorCodes = [
+  // the caller's request
+  'malformed', // shape, grammar or JSON is wrong; `where` says at which place
+  'unauthorized', // no credential, or one that does not verify
+  'forbidden', // a credential that does not reach this far
+  'not_found', // no such route
+  'method_not_allowed',
+  'too_large', // a limit on size was passed; `limit` names it
+  'too_deep', // JSON nested deeper than the limit
+  'unsupported_media_type',
+  // the session's state
+  'session_unknown', // also what a forbidden session answers, so that ids cannot be probed
+  'session_closed',
+  'session_deleted',
+  'wrong_head', // `head` is the ledger's
+  'fenced', // the turn belongs to a newer attempt
+  'session_busy', // its head stayed locked by somebody else; nothing was stored
+  // the producer's counter
+  'duplicate_append', // stored already, same content; `first` and `last` say where
+  'producer_conflict', // stored already, other content
+  'producer_overlap', // stored in part; `counter` is the producer's last stored one
+  // this server
+  'unavailable', // Postgres is away or too slow; nothing was stored
+  'append_unknown', // the connection was lost around the commit and the outcome could not be learnt
+  'draining', // this server is going away
+  'internal', // a fault of ours; the answer carries a correlation id and nothing else
+  // start-up and the command line
+  'configuration',
+  'schema_newer', // the database was migrated by a newer release
+] as const;
+
+export type ErrorCode = (typeof errorCodes)[number];
+
+/** What goes beside the code, at the top level of a problem: plain values that are safe to show to the caller. */
+export type ErrorFields = Readonly<Record<string, string | number | boolean | null>>;
+
+/** Thrown for whatever may happen. `message` is written for the caller; put nothing secret in it. */
+export class LedgerlineError extends Error {
+  override name = 'LedgerlineError';
+  readonly code: ErrorCode;
+  readonly fields: ErrorFields;
+
+  constructor(code: ErrorCode, message: string, fields: ErrorFields = {}, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.code = code;
+    this.fields = fields;
+  }
+}
+
+/** The error behind a thrown value, whatever it was. */
+export function toError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(String(thrown));
+}

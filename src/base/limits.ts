@@ -1,0 +1,118 @@
+/** Every bound of the server in one place, unit in the name, with the relations between them asserted at load. */
+import { assert } from './assert.ts';
+
+const KiB = 1024;
+const MiB = 1024 * KiB;
+
+export const limits = {
+  // what may be appended
+  eventsPerAppend: 1_000,
+  /** One event's payload, as UTF-8. */
+  payloadBytes: 1 * MiB,
+  appendBodyBytes: 8 * MiB,
+  /** Any other request's body. */
+  bodyBytes: 64 * KiB,
+  metadataBytes: 16 * KiB,
+  /** Objects and arrays inside one another in a payload. */
+  jsonDepth: 256,
+  sessionIdLength: 128,
+  eventTypeLength: 64,
+  producerIdLength: 128,
+  cursorHeaderBytes: 256,
+
+  // the commit group
+  lanes: 2,
+  /** Appends that wait for a flush, per lane; one more is answered `unavailable`. */
+  laneQueueAppends: 20_000,
+  /** Bytes of the payloads that wait for a flush, per lane. */
+  laneQueueBytes: 128 * MiB,
+  /** Appends, events and payload bytes of one flush. */
+  groupAppends: 512,
+  groupEvents: 4_000,
+  groupBytes: 16 * MiB,
+  /** How often an append whose head was held by somebody else rides along before it goes alone. */
+  skippedFlushes: 10,
+  /** How long a lone append then waits for the head before `session_busy`. */
+  headLockWaitMs: 10_000,
+  /** Sessions that wait alone for their heads at the same time. */
+  soloConnections: 4,
+  /** One flush against a silent database; after it the outcome is asked for on a new connection. */
+  flushDeadlineMs: 15_000,
+
+  // Postgres
+  replayConnections: 4,
+  controlConnections: 4,
+  connectDeadlineMs: 5_000,
+  queryDeadlineMs: 10_000,
+  readinessDeadlineMs: 2_000,
+
+  // pages
+  pageRows: 1_000,
+  pageBytes: 1 * MiB,
+  /** Pages kept for readers that follow close behind one another, per process. */
+  pageCacheBytes: 16 * MiB,
+  historyRows: 1_000,
+  historyRowsDefault: 100,
+  historyBytes: 4 * MiB,
+  /** Rows erased in one transaction when a session is deleted. */
+  eraseRows: 10_000,
+
+  // rooms
+  /** Tails of all rooms together. */
+  tailBytes: 64 * MiB,
+  tailSegmentBytes: 64 * KiB,
+  /** A broadcast that is ahead waits this long for the ones before it, before the gap is repaired. */
+  reorderMs: 5,
+  /** Broadcasts held while a gap waits, per room; past it only their highest number is kept. */
+  heldBroadcasts: 256,
+  heldBytes: 4 * MiB,
+  /** Live frames leave at once, or together with what came within this window of the last sweep. */
+  coalesceMs: 5,
+  /** Synchronous work before the loop gets a turn. */
+  turnMs: 2,
+  roomLingerMs: 5_000,
+  headCheckMs: 1_000,
+  headCheckAwayMs: 250,
+  /** Between the beginnings of two reads of heads. */
+  headReadSpacingMs: 10,
+  busSubscribeDeadlineMs: 2_000,
+
+  // subscribers
+  /** A writer with this much unsent takes nothing more. */
+  unsentBytes: 256 * KiB,
+  /** A long page is handed to the socket in pieces of about this size, cut between frames. */
+  pieceBytes: 64 * KiB,
+  /** Unsent bytes that do not move for so long end the connection. */
+  stallMs: 120_000,
+  syncMs: 15_000,
+  retryMs: 1_000,
+  /** The retry of a stream that has nothing more to say: a closed session, to a client that ignores 204. */
+  endedRetryMs: 3_600_000,
+  /** The retry of a stream that could not be served now. */
+  faultRetryMs: 2_000,
+
+  // HTTP
+  listenBacklog: 4_096,
+  drainMs: 10_000,
+  headerTimeoutMs: 30_000,
+  keepAliveMs: 75_000,
+
+  // the bus
+  natsPingMs: 2_000,
+  natsPingsOut: 2,
+
+  // the producer library
+  batchEvents: 50,
+  batchMs: 33,
+} as const;
+
+assert(limits.payloadBytes < limits.appendBodyBytes, 'an append holds at least one of the largest events');
+assert(limits.appendBodyBytes <= limits.groupBytes, 'a flush holds at least one of the largest appends');
+assert(limits.eventsPerAppend <= limits.groupEvents, 'a flush holds at least one of the longest appends');
+assert(limits.payloadBytes <= limits.pageBytes, 'a page holds at least one of the largest events');
+assert(limits.pieceBytes <= limits.unsentBytes, 'a writer that is empty takes a piece');
+assert(limits.tailSegmentBytes * 4 <= limits.tailBytes, 'the tails hold more than a segment or two');
+assert(limits.pageBytes * 4 <= limits.pageCacheBytes, 'the page cache holds more than a page or two');
+assert(limits.headCheckAwayMs <= limits.headCheckMs, 'without a bus heads are checked more often');
+assert(limits.syncMs * 2 < limits.stallMs, 'a stalled socket is seen by more than one sync');
+assert(limits.batchEvents <= limits.eventsPerAppend, 'a batch fits one append');

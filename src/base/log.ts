@@ -1,0 +1,21 @@
+/** Lines of JSON on standard error, each with the session, sequence or subscriber it speaks of; never a token or a payload. */
+import { pino } from 'pino';
+
+export type Log = pino.Logger;
+export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
+export type LogLevel = (typeof logLevels)[number];
+
+/** Standard output belongs to a command's own answer; logs go to standard error. */
+export function createLog(level: LogLevel): Log {
+  return pino(
+    {
+      level,
+      base: null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      redact: ['authorization', '*.authorization', 'token', '*.token', 'headers.cookie', 'key', '*.key'],
+    },
+    pino.destination({ dest: 2, sync: false }),
+  );
+}
+
+export const silentLog: Log = pino({ level: 'silent' });

@@ -1,0 +1,85 @@
+/** What an operator can count. Labels are closed sets: never a session, a token or an id. */
+import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
+
+const seconds = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10];
+const powers = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
+
+/** One set for each gateway, so that two in one process (tests) do not add up. */
+export function createMetrics() {
+  const registry = new Registry();
+  const registers = [registry];
+  return {
+    registry,
+    appends: new Counter({
+      name: 'ledgerline_appends_total',
+      help: 'Appends by outcome',
+      labelNames: ['outcome'],
+      registers,
+    }),
+    appendedEvents: new Counter({ name: 'ledgerline_appended_events_total', help: 'Events stored', registers }),
+    groupAppends: new Histogram({
+      name: 'ledgerline_commit_group_appends',
+      help: 'Appends that shared one commit',
+      buckets: powers,
+      registers,
+    }),
+    appendSeconds: new Histogram({
+      name: 'ledgerline_append_seconds',
+      help: 'From an append to its commit',
+      buckets: seconds,
+      registers,
+    }),
+    rooms: new Gauge({ name: 'ledgerline_rooms', help: 'Open rooms', registers }),
+    subscribers: new Gauge({ name: 'ledgerline_subscribers', help: 'Open streams', registers }),
+    framesBytes: new Counter({ name: 'ledgerline_stream_bytes_total', help: 'Bytes handed to sockets', registers }),
+    repairs: new Counter({
+      name: 'ledgerline_repairs_total',
+      help: 'Gaps that a room repaired, by what revealed them',
+      labelNames: ['cause'],
+      registers,
+    }),
+    pages: new Counter({
+      name: 'ledgerline_pages_total',
+      help: 'Pages of history asked for: read from Postgres, or shared with another reader',
+      labelNames: ['source'],
+      registers,
+    }),
+    headChecks: new Counter({
+      name: 'ledgerline_head_reads_total',
+      help: 'Queries for the heads of open rooms',
+      registers,
+    }),
+    broadcasts: new Counter({
+      name: 'ledgerline_broadcasts_total',
+      help: 'Broadcasts after a commit, by how they went',
+      labelNames: ['kind'],
+      registers,
+    }),
+    streamEnds: new Counter({
+      name: 'ledgerline_stream_ends_total',
+      help: 'Streams that ended, by reason',
+      labelNames: ['reason'],
+      registers,
+    }),
+    browserFaults: new Counter({
+      name: 'ledgerline_browser_faults_total',
+      help: 'Faults that were answered 200 with a retry, so that a browser comes back',
+      labelNames: ['code'],
+      registers,
+    }),
+    requests: new Counter({
+      name: 'ledgerline_requests_total',
+      help: 'Requests by route and status',
+      labelNames: ['route', 'status'],
+      registers,
+    }),
+    busAway: new Gauge({ name: 'ledgerline_bus_away', help: '1 while the bus is not connected', registers }),
+  };
+}
+
+export type Metrics = ReturnType<typeof createMetrics>;
+
+/** Adds the process's own figures (event loop, memory, garbage collection). */
+export function watchProcess(metrics: Metrics): void {
+  collectDefaultMetrics({ register: metrics.registry, prefix: 'ledgerline_' });
+}

@@ -1,0 +1,53 @@
+/** The shapes of events at the edge, and the one text in which an event leaves again. */
+import { z } from 'zod';
+import { limits } from '../base/limits.ts';
+import type { Sequence } from './sequence.ts';
+
+/** One NATS subject token by construction, so no id can reach another's subject [I9]. */
+export const sessionIdShape = z
+  .string()
+  .regex(
+    new RegExp(`^[A-Za-z0-9_-]{1,${limits.sessionIdLength}}$`),
+    `a session id is 1 to ${limits.sessionIdLength} of A-Z a-z 0-9 _ -`,
+  );
+
+export const eventTypeShape = z
+  .string()
+  .regex(
+    new RegExp(`^[a-z0-9._-]{1,${limits.eventTypeLength}}$`),
+    `an event type is 1 to ${limits.eventTypeLength} of a-z 0-9 . _ -`,
+  );
+
+/** An event that asks to be stored. `data` is the payload's JSON text, exactly as it will leave [I2]. */
+export interface NewEvent {
+  readonly type: string;
+  readonly data: string;
+  /** Size of `data` in UTF-8. */
+  readonly bytes: number;
+}
+
+/** A stored event. */
+export interface StoredEvent {
+  readonly sequence: Sequence;
+  readonly type: string;
+  /** By the database's clock: UTC with milliseconds, `2026-11-30T04:00:00.000Z`. */
+  readonly at: string;
+  readonly turn?: string;
+  readonly attempt?: number;
+  readonly data: string;
+}
+
+/**
+ * The event as readers get it. The ledger builds the same text in SQL for history (`ledger/read`); a test holds
+ * the two equal byte for byte. Only `data` needs no escaping by its own nature; the other fields have grammars
+ * that exclude whatever JSON would escape.
+ */
+export function envelope(event: StoredEvent): string {
+  const turn = event.turn === undefined ? '' : `,"turn":"${event.turn}","attempt":${event.attempt}`;
+  return `{"sequence":${event.sequence},"type":"${event.type}","at":"${event.at}"${turn},"data":${event.data}}`;
+}
+
+/** Types whose events may wait a moment for others of their kind; every other type leaves its batch at once. */
+export function isDelta(type: string): boolean {
+  return type === 'delta' || type.endsWith('.delta') || type.endsWith('-delta');
+}

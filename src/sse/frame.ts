@@ -1,0 +1,76 @@
+/**
+ * The text of every frame (pure). A frame is lines of `field: value` ended by an empty line [spec: "Parsing an event
+ * stream"]. LF only, and nothing that goes into one can hold a CR or an LF: payloads are JSON whose raw line breaks
+ * became spaces at append, and every other value is a number or has a grammar without them.
+ */
+import type { ResetReason } from '../event/cursor.ts';
+import type { Cursor, Sequence } from '../event/sequence.ts';
+
+/** How an event's frame is laid out around its sequence and its envelope; the ledger lays out whole pages with it. */
+export const eventLayout = { open: 'id: ', middle: '\ndata: ', close: '\n\n' } as const;
+
+/** The frame of one event: no event name, so that `onmessage` gets it. */
+export function eventFrame(sequence: Sequence, envelope: string): string {
+  return eventLayout.open + sequence + eventLayout.middle + envelope + eventLayout.close;
+}
+
+/**
+ * The offset at which the frame of `sequence` begins in a buffer of consecutive event frames, or −1. The pattern
+ * cannot occur inside a frame, since a frame holds no empty line.
+ */
+export function frameOffset(frames: Buffer, sequence: Sequence): number {
+  const start = `${eventLayout.open}${sequence}\n`;
+  if (frames.subarray(0, start.length).equals(Buffer.from(start))) return 0;
+  const found = frames.indexOf(`${eventLayout.close}${start}`);
+  return found < 0 ? -1 : found + eventLayout.close.length;
+}
+
+/** Where to cut a buffer of frames from `from` so that the piece has about `size` bytes and ends between frames. */
+export function pieceEnd(frames: Buffer, from: number, size: number): number {
+  if (frames.length - from <= size) return frames.length;
+  const before = frames.lastIndexOf(eventLayout.close, from + size - eventLayout.close.length);
+  if (before >= from) return before + eventLayout.close.length;
+  const behind = frames.indexOf(eventLayout.close, from + size - eventLayout.close.length);
+  return behind < 0 ? frames.length : behind + eventLayout.close.length;
+}
+
+/** The sequence of the last frame that ends at `end`: its `id:` line is the last one before there. */
+export function lastSequence(frames: Buffer, end: number): number {
+  const close = frames.lastIndexOf(eventLayout.close, end - eventLayout.close.length - 1);
+  const start = (close < 0 ? 0 : close + eventLayout.close.length) + eventLayout.open.length;
+  return Number(frames.toString('latin1', start, frames.indexOf(10, start)));
+}
+
+const named = (event: string, id: Cursor, data: object, retryMs?: number): string =>
+  `event: ${event}\n${retryMs === undefined ? '' : `retry: ${retryMs}\n`}id: ${id}\ndata: ${JSON.stringify(data)}\n\n`;
+
+/** The first bytes of every stream; sets the browser's wait before it reconnects. */
+export const retryFrame = (retryMs: number): string => `retry: ${Math.round(retryMs)}\n\n`;
+
+/** The effective cursor: a client that is cut from here on resumes with its id. */
+export const helloFrame = (session: string, at: Cursor, floor: Cursor, head: Cursor): string =>
+  named('hello', at, { session, after: at, floor, head });
+
+/** Replay is done; what follows is live. */
+export const connectedFrame = (at: Cursor, head: Cursor): string => named('connected', at, { head });
+
+/** Keeps proxies awake and lets a client see that it is stale. */
+export const syncFrame = (at: Cursor, head: Cursor): string => named('sync', at, { head });
+
+/** The cursor could not be served; the stream goes on from the floor. */
+export const resetFrame = (reason: ResetReason, floor: Cursor, head: Cursor): string =>
+  named('reset', floor, { reason, floor, head });
+
+export type EndReason = 'closed' | 'deleted';
+
+/** The session is over and all of it was delivered. */
+export const endFrame = (at: Cursor, head: Cursor, reason: EndReason): string => named('end', at, { reason, head });
+
+/** This server is draining; come back after `retryMs`, which spreads its readers. */
+export const goawayFrame = (at: Cursor, retryMs: number): string =>
+  named('goaway', at, { reason: 'draining' }, Math.round(retryMs));
+
+export type DenyReason = 'expired' | 'revoked';
+
+/** The token no longer holds. */
+export const deniedFrame = (at: Cursor, reason: DenyReason): string => named('denied', at, { reason });
