@@ -12,6 +12,8 @@ export const limits = {
   appendBodyBytes: 8 * MiB,
   /** Any other request's body. */
   bodyBytes: 64 * KiB,
+  /** Bodies that are being read at the same time, on each listener. */
+  heldBodiesBytes: 256 * MiB,
   metadataBytes: 16 * KiB,
   /** Objects and arrays inside one another in a payload. */
   jsonDepth: 256,
@@ -38,6 +40,8 @@ export const limits = {
   soloConnections: 4,
   /** One flush against a silent database; after it the outcome is asked for on a new connection. */
   flushDeadlineMs: 15_000,
+  /** How far a fenced append extends its turn's lease. */
+  leaseMs: 30_000,
 
   // Postgres
   replayConnections: 4,
@@ -51,6 +55,9 @@ export const limits = {
   pageBytes: 1 * MiB,
   /** Pages kept for readers that follow close behind one another, per process. */
   pageCacheBytes: 16 * MiB,
+  /** A page that could not be read is asked for again after this long, doubling up to the cap. */
+  pageRetryMs: 100,
+  pageRetryCapMs: 2_000,
   historyRows: 1_000,
   historyRowsDefault: 100,
   historyBytes: 4 * MiB,
@@ -95,9 +102,22 @@ export const limits = {
   listenBacklog: 4_096,
   drainMs: 10_000,
   headerTimeoutMs: 30_000,
+  /** A whole request, body included; answers may take as long as they like. */
+  requestTimeoutMs: 120_000,
+  headerBytes: 16 * KiB,
+  /** Requests at a time on one HTTP/2 connection: a proxy's streams share a few. */
+  http2Streams: 10_000,
+  /** How long a stream's first look at the head may take before it counts as a fault. */
+  streamHeadDeadlineMs: 3_000,
+  /** Readers of ended sessions that are remembered, in case they come back all the same. */
+  endedReaders: 10_000,
+  /** How far the clock of whoever minted a token may be off. */
+  tokenToleranceMs: 5_000,
   keepAliveMs: 75_000,
 
   // the bus
+  /** Published, and not yet taken in by the server; what would be more is let go. */
+  busUnsentBytes: 32 * MiB,
   natsPingMs: 2_000,
   natsPingsOut: 2,
 
@@ -107,6 +127,7 @@ export const limits = {
 } as const;
 
 assert(limits.payloadBytes < limits.appendBodyBytes, 'an append holds at least one of the largest events');
+assert(limits.appendBodyBytes <= limits.heldBodiesBytes, 'the largest body is not refused for its size alone');
 assert(limits.appendBodyBytes <= limits.groupBytes, 'a flush holds at least one of the largest appends');
 assert(limits.eventsPerAppend <= limits.groupEvents, 'a flush holds at least one of the longest appends');
 assert(limits.payloadBytes <= limits.pageBytes, 'a page holds at least one of the largest events');
@@ -115,4 +136,5 @@ assert(limits.tailSegmentBytes * 4 <= limits.tailBytes, 'the tails hold more tha
 assert(limits.pageBytes * 4 <= limits.pageCacheBytes, 'the page cache holds more than a page or two');
 assert(limits.headCheckAwayMs <= limits.headCheckMs, 'without a bus heads are checked more often');
 assert(limits.syncMs * 2 < limits.stallMs, 'a stalled socket is seen by more than one sync');
+assert(limits.headerTimeoutMs <= limits.requestTimeoutMs, 'the headers are part of the request');
 assert(limits.batchEvents <= limits.eventsPerAppend, 'a batch fits one append');

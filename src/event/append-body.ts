@@ -1,0 +1,62 @@
+/** Reads the body of an append: bytes in, events whose payloads are the sender's own text out (pure). */
+import { z } from 'zod';
+import { LedgerlineError } from '../base/errors.ts';
+import { limits } from '../base/limits.ts';
+import { eventTypeShape } from './event.ts';
+import type { NewEvent } from './event.ts';
+import { parseJson, shaped } from './json-body.ts';
+import { producerShape } from './producer.ts';
+import type { Producer } from './producer.ts';
+import { toCursor } from './sequence.ts';
+import type { Cursor } from './sequence.ts';
+import { sliceData, toOneLine } from './slice.ts';
+
+export interface AppendBody {
+  readonly events: readonly NewEvent[];
+  readonly producer?: Producer;
+  readonly expectedHead?: Cursor;
+}
+
+const appendShape = z.strictObject({
+  producer: producerShape.optional(),
+  expectedHead: z.int().min(0).optional(),
+  events: z
+    .array(z.strictObject({ type: eventTypeShape, data: z.unknown() }))
+    .min(1)
+    .max(limits.eventsPerAppend),
+});
+
+/** All or nothing: one bad event refuses the body, and the error says which and why. */
+export function parseAppendBody(bytes: Uint8Array): AppendBody {
+  const { text, value } = parseJson(bytes, sliceData);
+  const body = shaped(appendShape, value);
+  const events = body.events.map((event, index): NewEvent => newEvent(event.type, text[index], index));
+  // In this order: past 2^53 an addition of 2 and a subtraction of 1 may come out even.
+  const last = (body.producer?.sequence ?? 1) + (events.length - 1);
+  if (!Number.isSafeInteger(last)) {
+    throw new LedgerlineError('malformed', 'the counter of the last event would pass 2^53−1', {
+      where: 'producer.sequence',
+    });
+  }
+  return {
+    events,
+    ...(body.producer === undefined ? {} : { producer: body.producer }),
+    ...(body.expectedHead === undefined ? {} : { expectedHead: toCursor(body.expectedHead) }),
+  };
+}
+
+function newEvent(type: string, slice: string | undefined, index: number): NewEvent {
+  if (slice === undefined) {
+    throw new LedgerlineError('malformed', 'the event has no data', { where: `events[${index}].data` });
+  }
+  const data = toOneLine(slice);
+  const size = Buffer.byteLength(data);
+  if (size > limits.payloadBytes) {
+    throw new LedgerlineError('too_large', `an event's data holds at most ${limits.payloadBytes} bytes`, {
+      limit: 'payloadBytes',
+      max: limits.payloadBytes,
+      index,
+    });
+  }
+  return { type, data, bytes: size };
+}
