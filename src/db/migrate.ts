@@ -1,0 +1,109 @@
+/** Brings a database's schema up to this release: numbered files, forward only, each applied once in one transaction. */
+import { readdir, readFile } from 'node:fs/promises';
+import { LedgerlineError } from '../base/errors.ts';
+import type { Log } from '../base/log.ts';
+import { connect, disconnect, isUnavailable } from './postgres.ts';
+import type { Sql, TransactionSql } from './postgres.ts';
+
+/** The same place beside `src/` and beside `dist/`. */
+const folder = new URL('../../sql/', import.meta.url);
+
+/** Arbitrary and for ever: what migrators of one database wait for each other on. */
+const LOCK = 4_743_129_117;
+
+interface Migration {
+  readonly number: number;
+  readonly name: string;
+  readonly text: string;
+}
+
+/** Applies what is missing. Any number of processes may do so at once; one applies and the others find it done. */
+export function migrate(url: string, log: Log): Promise<{ from: number; to: number }> {
+  return onDatabase(url, log, async (sql) => {
+    const migrations = await readMigrations();
+    await assertEncoding(sql);
+    const from = await sql.begin((tx) => applied(tx));
+    let to = from;
+    for (const migration of migrations) {
+      if (migration.number > to) to = await apply(sql, migration, log);
+    }
+    assertNotNewer(to, migrations);
+    return { from, to };
+  });
+}
+
+/** How far the database is and how far this release would bring it, without a change; `schema_newer` if it is ahead. */
+export function compareSchema(url: string, log: Log): Promise<{ database: number; release: number }> {
+  return onDatabase(url, log, async (sql) => {
+    const migrations = await readMigrations();
+    const database = await sql.begin((tx) => applied(tx));
+    assertNotNewer(database, migrations);
+    return { database, release: newestOf(migrations) };
+  });
+}
+
+async function onDatabase<Result>(url: string, log: Log, work: (sql: Sql) => Promise<Result>): Promise<Result> {
+  const sql = connect({ url, connections: 1, name: 'ledgerline migrate', log });
+  try {
+    return await work(sql);
+  } catch (error) {
+    if (!isUnavailable(error)) throw error;
+    throw new LedgerlineError('unavailable', 'Postgres is away, so its schema could not be seen to', {}, error);
+  } finally {
+    await disconnect(sql, 1_000);
+  }
+}
+
+const newestOf = (migrations: readonly Migration[]): number => migrations.at(-1)?.number ?? 0;
+
+function assertNotNewer(database: number, migrations: readonly Migration[]): void {
+  const release = newestOf(migrations);
+  if (database <= release) return;
+  throw new LedgerlineError(
+    'schema_newer',
+    `the database is at migration ${database} and this release knows ${release}: run a newer release`,
+    { database, release },
+  );
+}
+
+async function readMigrations(): Promise<Migration[]> {
+  const names = (await readdir(folder)).filter((name) => /^[0-9]{4}_[a-z_]+\.sql$/.test(name)).toSorted();
+  return Promise.all(
+    names.map(async (name) => ({
+      number: Number(name.slice(0, 4)),
+      name,
+      text: await readFile(new URL(name, folder), 'utf8'),
+    })),
+  );
+}
+
+/** The lock lives as long as the transaction, so that it also holds behind a pooler in transaction mode. */
+function apply(sql: Sql, migration: Migration, log: Log): Promise<number> {
+  return sql.begin<number>(async (tx) => {
+    await tx`select pg_advisory_xact_lock(${LOCK}::bigint)`;
+    const now = await applied(tx);
+    if (now >= migration.number) return now; // another process was first
+    await tx.unsafe(migration.text).simple();
+    await tx`insert into ledgerline.migration (number, name) values (${migration.number}::int, ${migration.name})`;
+    log.info({ migration: migration.name }, 'migration applied');
+    return migration.number;
+  });
+}
+
+async function applied(tx: TransactionSql): Promise<number> {
+  // Not to_regclass(), which may still remember from before the lock that there is no such schema.
+  const [table] = await tx<{ is_there: boolean }[]>`
+    select exists (select from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+                    where n.nspname = 'ledgerline' and c.relname = 'migration') as is_there`;
+  if (table?.is_there !== true) return 0;
+  const [row] = await tx<{ number: number }[]>`select coalesce(max(number), 0) as number from ledgerline.migration`;
+  return row?.number ?? 0;
+}
+
+/** In another encoding the size of a payload would not be its size in UTF-8, and some payloads could not be stored. */
+async function assertEncoding(sql: Sql): Promise<void> {
+  const [row] = await sql<{ encoding: string }[]>`select current_setting('server_encoding') as encoding`;
+  if (row?.encoding !== 'UTF8') {
+    throw new LedgerlineError('configuration', `the database's encoding is ${row?.encoding}; it must be UTF8`);
+  }
+}
