@@ -81,7 +81,10 @@ export interface Ledger {
   /** A page of history in either direction: the lowest events after `after`, or else the highest before `before`. */
   history(session: string, range: HistoryRange): Promise<HistoryPage>;
   /** `created` is false when the session was there already, whatever its state. */
-  create(session: string, options: { metadata?: unknown; owner?: string }): Promise<{ created: boolean; row: SessionRow }>;
+  create(
+    session: string,
+    options: { metadata?: unknown; owner?: string },
+  ): Promise<{ created: boolean; row: SessionRow }>;
   describe(session: string): Promise<SessionRow | undefined>;
   /** Closing a closed session changes nothing. Undefined when there is no such session. */
   close(session: string): Promise<Head | undefined>;

@@ -1,0 +1,298 @@
+-- What the migrations make, as the catalog tells it. Generated; do not edit.
+
+create schema ledgerline;
+
+-- The ledger itself: what a session said, numbered 1 to its head without a hole.
+create table ledgerline.event (
+  sequence bigint not null,
+  -- By this server's clock after the head was locked, in milliseconds: never read for order, which is the sequence's.
+  created_at timestamp with time zone not null,
+  producer_sequence bigint,
+  attempt bigint,
+  -- The payload's size in UTF-8, so that a page can be cut by bytes before a single payload is fetched.
+  bytes integer not null,
+  session text collate "C" not null,
+  type text collate "C" not null,
+  producer_id text collate "C",
+  turn_id text collate "C",
+  -- json and not jsonb: the text leaves as it came, with its NULs, half emojis, key order and long numbers. No JSON operator may touch it, since some of them fail on such texts.
+  payload json not null,
+  -- A sequence is given once; pages are ranges of this index.
+  constraint event_pkey PRIMARY KEY (session, sequence),
+  -- A producer's counter means nothing without the producer.
+  constraint event_producer_whole CHECK (((producer_id IS NULL) = (producer_sequence IS NULL))),
+  -- Counted from 1, and exact as a JavaScript number.
+  constraint event_sequence_range CHECK (((sequence >= 1) AND (sequence <= '9007199254740991'::bigint))),
+  -- An attempt is an attempt at a turn.
+  constraint event_turn_whole CHECK (((turn_id IS NULL) = (attempt IS NULL))),
+  -- A type goes into frames and JSON without escaping.
+  constraint event_type_grammar CHECK ((type ~ '^[a-z0-9._-]{1,64}$'::text))
+);
+
+-- Answers whether a producer's counter is stored already, and is the tripwire should an append ever slip past that question.
+CREATE UNIQUE INDEX event_producer_once ON ledgerline.event USING btree (session, producer_id, producer_sequence) WHERE (producer_id IS NOT NULL);
+
+-- One row for each file of sql/ that was applied; a release refuses a database that is further than its own files.
+create table ledgerline.migration (
+  number integer not null,
+  name text not null,
+  applied_at timestamp with time zone not null default clock_timestamp(),
+  -- A file is applied once.
+  constraint migration_pkey PRIMARY KEY (number)
+);
+
+-- What is known of a session apart from its events; cold, because metadata beside the head would make every append rewrite it.
+create table ledgerline.session (
+  created_at timestamp with time zone not null default clock_timestamp(),
+  last_activity_at timestamp with time zone not null default clock_timestamp(),
+  -- When the tombstone was set; the row stays, so that the id is never used again.
+  deleted_at timestamp with time zone,
+  -- When the last event of a deleted session was erased; null behind a tombstone means that erasing is not finished.
+  erased_at timestamp with time zone,
+  session text collate "C" not null,
+  owner text,
+  metadata json,
+  -- A session is created once; a second create finds the first.
+  constraint session_pkey PRIMARY KEY (session),
+  -- Only what was deleted is erased.
+  constraint session_erased_after_deleted CHECK (((erased_at IS NULL) OR (deleted_at IS NOT NULL))),
+  -- One NATS subject token and one field of a comma-separated list by construction, so no id can reach another's.
+  constraint session_id_grammar CHECK ((session ~ '^[A-Za-z0-9_-]{1,128}$'::text))
+);
+
+-- Finds the erasures that a crash left unfinished without reading every session; empty almost always.
+CREATE INDEX session_unerased ON ledgerline.session USING btree (deleted_at) WHERE ((deleted_at IS NOT NULL) AND (erased_at IS NULL));
+
+-- The top of a session's ledger and the only lock of the session; hot and narrow, one update an append.
+create table ledgerline.session_head (
+  -- The sequence of the newest event; the next one gets the next number, under this row's lock.
+  last_sequence bigint not null default 0,
+  -- The highest sequence that retention or deletion removed; readers see only what is above it.
+  floor bigint not null default 0,
+  -- The number of the attempt that owns the running turn; a stale attempt's append names a lower one and is refused.
+  fence bigint not null default 0,
+  -- Until when the running attempt owns its turn; extended by its appends, and never indexed.
+  lease_until timestamp with time zone,
+  session text collate "C" not null,
+  -- On the head and not on the cold row, so that an append tests it under the lock: an append that waited for a close must not commit after it.
+  state text not null default 'open'::text,
+  turn_state text not null default 'idle'::text,
+  turn_id text,
+  -- One head a session: whoever stamps, closes or deletes locks this row.
+  constraint session_head_pkey PRIMARY KEY (session),
+  -- Every attempt number is exact as a JavaScript number.
+  constraint session_head_fence_range CHECK (((fence >= 0) AND (fence <= '9007199254740991'::bigint))),
+  -- Only what was stored can have been removed.
+  constraint session_head_floor_range CHECK (((floor >= 0) AND (floor <= last_sequence))),
+  -- Every sequence is exact as a JavaScript number.
+  constraint session_head_last_sequence_range CHECK (((last_sequence >= 0) AND (last_sequence <= '9007199254740991'::bigint))),
+  -- No head without its session; the id never changes, so appends pay nothing for it.
+  constraint session_head_session_fkey FOREIGN KEY (session) REFERENCES ledgerline.session(session),
+  -- The closed union of states.
+  constraint session_head_state CHECK ((state = ANY (ARRAY['open'::text, 'closed'::text, 'deleted'::text]))),
+  -- The closed union of what a session's agent is doing.
+  constraint session_head_turn_state CHECK ((turn_state = ANY (ARRAY['idle'::text, 'ready'::text, 'running'::text, 'waiting'::text])))
+) with (fillfactor=50);
+
+-- Sends a receipt ahead of the commit: a client that then loses the connection knows which transaction to ask about, and what it stored if it committed.
+CREATE OR REPLACE FUNCTION ledgerline.announce(receipt text)
+ RETURNS text
+ LANGUAGE plpgsql
+AS $function$
+begin
+  raise notice '%', receipt;
+  return receipt;
+end
+$function$;
+
+-- What a producer's append repeats: null when none of its counters is stored, else duplicate, conflict or overlap with where.
+CREATE OR REPLACE FUNCTION ledgerline.repeat_of(session_id text, producer text, counter bigint, event_type text[], event_payload text[])
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
+AS $function$
+declare
+  size constant int := cardinality(event_type);
+  stored record;
+begin
+  select count(*) as events,
+         min(e.sequence) as first,
+         max(e.sequence) as last,
+         bool_and(e.type = event_type[(e.producer_sequence - counter)::int + 1]
+              and e.payload::text = event_payload[(e.producer_sequence - counter)::int + 1]) as is_same,
+         max(e.sequence) - min(e.sequence) = size - 1 as is_together
+    into stored
+    from ledgerline.event e
+   where e.session = session_id
+     and e.producer_id = producer
+     and e.producer_sequence between counter and counter + size - 1;
+
+  if stored.events = 0 then
+    return null;
+  elsif stored.events = size and not stored.is_same then
+    return jsonb_build_object('code', 'conflict', 'first', stored.first, 'last', stored.last);
+  elsif stored.events = size and stored.is_together then
+    return jsonb_build_object('code', 'duplicate', 'first', stored.first, 'last', stored.last);
+  end if;
+  return jsonb_build_object('code', 'overlap', 'counter', (
+    select e.producer_sequence from ledgerline.event e
+     where e.session = session_id and e.producer_id = producer
+     order by e.producer_sequence desc limit 1));
+end
+$function$;
+
+-- Numbers and stores a group of appends under their heads' locks and gives each its outcome; whatever is refused stores nothing and leaves no hole.
+CREATE OR REPLACE FUNCTION ledgerline.stamp(wait_ms integer, lease interval, session_id text[], append_session integer[], append_size integer[], append_producer text[], append_counter bigint[], append_expected bigint[], append_turn text[], append_attempt bigint[], event_append integer[], event_type text[], event_payload text[])
+ RETURNS text
+ LANGUAGE plpgsql
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+AS $function$
+#variable_conflict use_variable
+declare
+  appends  constant int := cardinality(append_session);
+  sessions constant int := cardinality(session_id);
+  -- the heads that could be locked, in the order of session_id
+  locked_id text[]; locked_head bigint[]; locked_state text[];
+  locked_turn_state text[]; locked_turn text[]; locked_fence bigint[];
+  known_id text[];           -- asked for only when not every head could be locked
+  repeat_append int[];       -- the appends that repeat something stored
+  -- the session that is being judged
+  s int := 0; l int := 0; r int := 1;
+  is_locked boolean; head bigint; state text; turn_state text; turn text; fence bigint;
+  -- the append that is being judged
+  first_event int := 1; verdict jsonb;
+  -- what is to be written
+  first_sequence bigint[] := array_fill(null::bigint, array[appends]);  -- null: refused
+  offset_of      bigint[] := array_fill(null::bigint, array[appends]);  -- sequence = this + the event's place in the group
+  new_head       bigint[] := array_fill(null::bigint, array[sessions]); -- null: not moved
+  is_leased   boolean[] := array_fill(false, array[sessions]);
+  refused jsonb[] := '{}';
+  at timestamptz;
+begin
+  -- A separator inside a value would shift every value behind it into another append.
+  if cardinality(append_size) <> appends or cardinality(append_producer) <> appends or cardinality(append_counter) <> appends
+     or cardinality(append_expected) <> appends or cardinality(append_turn) <> appends or cardinality(append_attempt) <> appends
+     or cardinality(event_type) <> cardinality(event_append) or cardinality(event_payload) <> cardinality(event_append) then
+    raise exception using errcode = '22023', message = 'stamp: lists of unequal length';
+  end if;
+
+  -- 1. Lock the heads, in one order for everybody. Nothing that the lock guards is looked at in this statement: its
+  --    snapshot is older than the lock.
+  if wait_ms is null then
+    select array_agg(h.session), array_agg(h.last_sequence), array_agg(h.state),
+           array_agg(h.turn_state), array_agg(h.turn_id), array_agg(h.fence)
+      into locked_id, locked_head, locked_state, locked_turn_state, locked_turn, locked_fence
+      from (select * from ledgerline.session_head x where x.session = any (session_id)
+             order by x.session for no key update skip locked) h;
+  else
+    perform set_config('lock_timeout', wait_ms::text, true);
+    select array_agg(h.session), array_agg(h.last_sequence), array_agg(h.state),
+           array_agg(h.turn_state), array_agg(h.turn_id), array_agg(h.fence)
+      into locked_id, locked_head, locked_state, locked_turn_state, locked_turn, locked_fence
+      from (select * from ledgerline.session_head x where x.session = any (session_id)
+             order by x.session for no key update) h;
+  end if;
+  if coalesce(cardinality(locked_id), 0) < sessions then
+    select array_agg(h.session) into known_id from ledgerline.session_head h where h.session = any (session_id);
+  end if;
+
+  -- After the lock, so that times do not run backwards inside a session as now() would: it is the transaction's start.
+  at := date_trunc('milliseconds', clock_timestamp());
+
+  -- 2. Which appends repeat a stored counter? In a statement of its own, whose snapshot is younger than the lock. The
+  --    first counter at or above the append's own is one probe of the index; a range with exists() walked the session.
+  select array_agg(a.i order by a.i)
+    into repeat_append
+    from unnest(append_session, append_producer, append_counter, append_size) with ordinality a (session, producer, counter, size, i)
+   where a.producer is not null
+     and a.counter + a.size > (select e.producer_sequence from ledgerline.event e
+                                where e.session = session_id[a.session]
+                                  and e.producer_id = a.producer
+                                  and e.producer_sequence >= a.counter
+                                order by e.producer_sequence limit 1);
+
+  -- 3. Judge in arrival order, each append against the head that the ones before it leave.
+  for i in 1 .. appends loop
+    if append_session[i] <> s then
+      s := append_session[i];
+      is_locked := coalesce(locked_id[l + 1] = session_id[s], false);  -- both lists ascend
+      if is_locked then
+        l := l + 1;
+        head := locked_head[l]; state := locked_state[l];
+        turn_state := locked_turn_state[l]; turn := locked_turn[l]; fence := locked_fence[l];
+      end if;
+    end if;
+
+    verdict := null;
+    if not is_locked then
+      verdict := jsonb_build_object('code', case when session_id[s] = any (known_id) then 'skipped' else 'unknown_session' end);
+    elsif state = 'deleted' then
+      verdict := '{"code": "deleted"}';
+    elsif i = repeat_append[r] then  -- before closed and the rest: what is stored already is stored, whatever came after
+      verdict := ledgerline.repeat_of(session_id[s], append_producer[i], append_counter[i],
+        event_type[first_event : first_event + append_size[i] - 1], event_payload[first_event : first_event + append_size[i] - 1]);
+    end if;
+    if i = repeat_append[r] then
+      r := r + 1;
+    end if;
+
+    if verdict is null then
+      if state <> 'open' then
+        verdict := '{"code": "closed"}';
+      elsif append_attempt[i] is not null
+            and (turn_state = 'running' and turn = append_turn[i] and fence = append_attempt[i]) is not true then
+        verdict := '{"code": "fenced"}';
+      elsif append_expected[i] <> head then
+        verdict := jsonb_build_object('code', 'wrong_head', 'head', head);
+      end if;
+    end if;
+
+    if verdict is null then
+      first_sequence[i] := head + 1;
+      offset_of[i] := head + 1 - first_event;
+      head := head + append_size[i];
+      new_head[s] := head;
+      is_leased[s] := is_leased[s] or append_attempt[i] is not null;
+    else
+      refused := refused || (verdict || jsonb_build_object('append', i - 1));
+    end if;
+    first_event := first_event + append_size[i];
+  end loop;
+  if l <> coalesce(cardinality(locked_id), 0) then
+    raise exception 'stamp: the sessions do not ascend, or their appends are not together';
+  end if;
+
+  -- 4. Rows, then heads, each in one statement.
+  insert into ledgerline.event
+         (session, sequence, type, payload, bytes, created_at, producer_id, producer_sequence, turn_id, attempt)
+  select session_id[append_session[e.append]], offset_of[e.append] + e.i, e.type, e.payload::json, octet_length(e.payload), at,
+         append_producer[e.append], append_counter[e.append] + (offset_of[e.append] + e.i - first_sequence[e.append]),
+         append_turn[e.append], append_attempt[e.append]
+    from unnest(event_append, event_type, event_payload) with ordinality e (append, type, payload, i)
+   where first_sequence[e.append] is not null;
+
+  update ledgerline.session_head h
+     set last_sequence = moved.head,
+         lease_until = case when moved.is_leased then clock_timestamp() + lease else h.lease_until end
+    from unnest(session_id, new_head, is_leased) moved (session, head, is_leased)
+   where moved.head is not null and h.session = moved.session;
+
+  return ledgerline.announce(json_build_object(
+    'transaction', pg_current_xact_id_if_assigned()::text,
+    'at', ledgerline.utc_text(at),
+    'firsts', first_sequence,
+    'refused', refused)::text);
+end
+$function$;
+
+-- The one form in which a time leaves the ledger: UTC with milliseconds.
+CREATE OR REPLACE FUNCTION ledgerline.utc_text(at timestamp with time zone)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+RETURN to_char((at AT TIME ZONE 'UTC'::text), 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'::text);

@@ -1,0 +1,88 @@
+/** The ledger on Postgres: the write path on its lanes, reads on their own bounded pools, so that neither feels the other. */
+import type { Clock } from '../base/clock.ts';
+import { limits } from '../base/limits.ts';
+import type { Log } from '../base/log.ts';
+import type { Metrics } from '../base/metrics.ts';
+import type { Service } from '../base/service.ts';
+import { createCommitGroup } from './commit-group.ts';
+import type { CommitGroupBounds } from './commit-group.ts';
+import { createErasure } from './erasure.ts';
+import { readHeads } from './head.ts';
+import type { Ledger } from './ledger.ts';
+import { createPool } from './pool.ts';
+import type { Pool } from './pool.ts';
+import { readHistory, readPage } from './read.ts';
+import { closeSession, createSession, describeSession, entombSession } from './session-row.ts';
+import { createInquiry } from './unknown-commit.ts';
+
+export interface PostgresLedger extends Ledger, Service {
+  /** A round trip with a deadline; rejects with `unavailable`. */
+  ready(): Promise<void>;
+}
+
+/** The bounds a test may shorten. */
+export type LedgerBounds = CommitGroupBounds & {
+  readonly queryDeadlineMs: number;
+  readonly readinessDeadlineMs: number;
+};
+
+export interface LedgerOptions {
+  readonly url: string;
+  readonly prepare?: boolean;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly clock: Clock;
+  readonly bounds?: Partial<LedgerBounds>;
+}
+
+export function createLedger(options: LedgerOptions): PostgresLedger {
+  const { log, metrics, clock } = options;
+  const bounds: LedgerBounds = { ...limits, ...options.bounds };
+  const common = { url: options.url, log, ...(options.prepare === undefined ? {} : { prepare: options.prepare }) };
+  const pool = (name: string, connections: number, deadlineMs: number, settings: Record<string, string>): Pool =>
+    createPool({ ...common, name: `ledgerline ${name}`, connections, deadlineMs, settings });
+
+  const byIndex = { enable_seqscan: 'off', enable_bitmapscan: 'off' };
+  const replay = pool('replay', limits.replayConnections, bounds.queryDeadlineMs, {
+    ...byIndex,
+    statement_timeout: `${Math.ceil(bounds.queryDeadlineMs * 0.9)}ms`, // the server gives up before the client does
+  });
+  // Its statements may wait for a head.
+  const control = pool('control', limits.controlConnections, bounds.headLockWaitMs + bounds.queryDeadlineMs, {
+    ...byIndex,
+    lock_timeout: `${bounds.headLockWaitMs}ms`,
+  });
+  const readiness = pool('ready', 1, bounds.readinessDeadlineMs, {});
+
+  const inquiry = createInquiry({ pool: control, clock, log, deadlineMs: bounds.queryDeadlineMs });
+  const commitGroup = createCommitGroup({ ...common, metrics, clock, inquiry, bounds });
+  const erasure = createErasure(control, clock, log);
+
+  return {
+    name: 'ledger',
+    async start() {
+      erasure.request(); // what a crash left unfinished
+    },
+    async stop() {
+      await commitGroup.stop();
+      await erasure.stop();
+      await Promise.all([replay, control, readiness].map((each) => each.close(1_000)));
+    },
+    async ready() {
+      await readiness.run('the readiness check', (sql) => sql`select max(number) from ledgerline.migration`);
+    },
+    append: (request) => commitGroup.append(request),
+    page: (session, after, to, layout) =>
+      replay.run('reading a page', (sql) => readPage(sql, session, after, to, layout)),
+    history: (session, range) => replay.run('reading history', (sql) => readHistory(sql, session, range)),
+    heads: (sessions) => control.run('reading heads', (sql) => readHeads(sql, sessions)),
+    create: (session, row) => control.run('creating a session', (sql) => createSession(sql, session, row)),
+    describe: (session) => control.run('reading a session', (sql) => describeSession(sql, session)),
+    close: (session) => control.run('closing a session', (sql) => closeSession(sql, session)),
+    async delete(session) {
+      const head = await control.run('deleting a session', (sql) => entombSession(sql, session));
+      if (head?.state === 'deleted') erasure.request();
+      return head;
+    },
+  };
+}

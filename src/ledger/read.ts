@@ -1,0 +1,92 @@
+/** Pages of events: laid out by Postgres into one text, cut by rows and by bytes before a payload is fetched. */
+import { limits } from '../base/limits.ts';
+import { toCursor, toSequence } from '../event/sequence.ts';
+import type { Cursor } from '../event/sequence.ts';
+import type { Sql } from '../db/postgres.ts';
+import type { HistoryPage, HistoryRange, Layout, Page } from './ledger.ts';
+
+/**
+ * The same text as `event/event.envelope`, byte for byte [I2]. The payload is read as text and nothing else: JSON
+ * operators fail on `\u0000`.
+ */
+const envelope = (sql: Sql) => sql`
+  '{"sequence":' || e.sequence || ',"type":"' || e.type || '","at":"' || ledgerline.utc_text(e.created_at) || '"'
+  || case when e.turn_id is null then '' else ',"turn":"' || e.turn_id || '","attempt":' || e.attempt end
+  || ',"data":' || e.payload::text || '}'`;
+
+/**
+ * The events in (after, to] as one buffer. `measured` holds its payloads as references to where they are stored, so that
+ * 1,000 rows of 1 MiB cost 1 MiB and not a gigabyte [bench]. Laying a page out in SQL costs Node 1.7 to 2.4 µs an
+ * event, where parsing rows costs 10 [bench].
+ */
+export async function readPage(sql: Sql, session: string, after: Cursor, to: Cursor, layout: Layout): Promise<Page> {
+  const [row] = await sql`
+    with candidate as materialized (
+      select e.*
+        from ledgerline.session_head h
+        join ledgerline.event e on e.session = h.session and e.sequence > h.floor
+       where h.session = ${session}::text and e.sequence > ${after}::bigint and e.sequence <= ${to}::bigint
+       order by e.sequence
+       limit ${limits.pageRows}::int
+    ), measured as (
+      select c.*, sum(c.bytes) over (order by c.sequence rows unbounded preceding) as bytes_so_far from candidate c
+    )
+    select string_agg(${layout.open}::text || e.sequence || ${layout.middle}::text || ${envelope(sql)} || ${layout.close}::text, ''
+                      order by e.sequence),
+           count(*), max(e.sequence), (select count(*) from candidate)
+      from measured e
+     where e.bytes_so_far <= ${limits.pageBytes}::int or e.sequence = ${after}::bigint + 1`.raw();
+  const [text, taken, last, found] = row as unknown as [Buffer | null, Buffer, Buffer | null, Buffer];
+  const lastSequence = Number(last ?? after);
+  // Fewer rows than numbers: the lowest are gone, because retention or deletion came first. Then nothing is a page.
+  if (text === null || lastSequence - after !== Number(taken)) {
+    return { after, last: after, cut: 'end', bytes: Buffer.alloc(0) };
+  }
+  const isShort = lastSequence < to;
+  return {
+    after,
+    last: toCursor(lastSequence),
+    cut: Number(taken) < Number(found) ? 'bytes' : isShort && Number(found) === limits.pageRows ? 'rows' : 'end',
+    bytes: detached(text),
+  };
+}
+
+/** The driver's buffer is a view of what came from the socket; a small page must not keep a large chunk alive [I6]. */
+function detached(view: Buffer): Buffer {
+  return view.length * 2 < view.buffer.byteLength ? Buffer.from(view) : view;
+}
+
+interface HistoryRow {
+  readonly sequence: number;
+  readonly event: string;
+}
+
+/** A page of history in either direction, in ascending order. */
+export async function readHistory(sql: Sql, session: string, range: HistoryRange): Promise<HistoryPage> {
+  const isBackward = range.after === undefined && range.before !== undefined;
+  const order = isBackward ? sql`desc` : sql`asc`;
+  const rows = await sql<HistoryRow[]>`
+    with candidate as materialized (
+      select e.*
+        from ledgerline.session_head h
+        join ledgerline.event e on e.session = h.session and e.sequence > h.floor
+       where h.session = ${session}::text
+         and e.sequence > ${range.after ?? 0}::bigint and e.sequence < ${range.before ?? Number.MAX_SAFE_INTEGER}::bigint
+       order by e.sequence ${order}
+       limit ${Math.min(range.limit, limits.historyRows)}::int
+    ), measured as (
+      select c.*, row_number() over nearest as place, sum(c.bytes) over nearest as bytes_so_far
+        from candidate c
+      window nearest as (order by c.sequence ${order} rows unbounded preceding)
+    )
+    select e.sequence, ${envelope(sql)} as event
+      from measured e
+     where e.bytes_so_far <= ${limits.historyBytes}::int or e.place = 1
+     order by e.sequence`;
+  const [first, last] = [rows.at(0), rows.at(-1)];
+  return {
+    events: rows.map((row) => row.event),
+    first: first && toSequence(first.sequence),
+    last: last && toSequence(last.sequence),
+  };
+}
