@@ -1,0 +1,62 @@
+/** The bus of a single process: delivers in order, after the publisher's turn, and loses nothing. */
+import { systemClock } from '../base/clock.ts';
+import { toError } from '../base/errors.ts';
+import type { Log } from '../base/log.ts';
+import type { Metrics } from '../base/metrics.ts';
+import type { Broadcast, Bus, Listener } from './bus.ts';
+
+export function localBus(options: { log: Log; metrics: Metrics }): Bus {
+  const { log, metrics } = options;
+  const listeners = new Map<string, Set<Listener>>();
+  // Emptied each time the loop comes round, so it holds no more than one turn published.
+  let waiting: { session: string; broadcast: Broadcast }[] = [];
+  let isStopped = false;
+
+  function deliver(): void {
+    const due = waiting;
+    waiting = [];
+    for (const { session, broadcast } of due) {
+      for (const listener of listeners.get(session) ?? []) {
+        try {
+          listener(broadcast);
+        } catch (thrown) {
+          log.error({ err: toError(thrown), session }, 'a listener of the bus failed');
+        }
+      }
+    }
+  }
+
+  return {
+    name: 'bus',
+    isAway: false,
+    start: () => Promise.resolve(),
+    stop() {
+      isStopped = true;
+      waiting = [];
+      listeners.clear();
+      return Promise.resolve();
+    },
+    publish(session, broadcast) {
+      if (isStopped) return;
+      // Later than this turn, as with a server: a publisher never runs its listeners inside itself.
+      if (waiting.length === 0) systemClock.soon(deliver);
+      waiting.push({ session, broadcast });
+      metrics.broadcasts.inc({ kind: broadcast.kind === 'head' ? 'head' : broadcast.frames ? 'frames' : 'range' });
+    },
+    subscribe(session, listener) {
+      // A listener of its own, so that the same function may listen twice and leave once.
+      const own: Listener = (broadcast) => listener(broadcast);
+      const others = listeners.get(session) ?? new Set();
+      listeners.set(session, others.add(own));
+      return {
+        ready: Promise.resolve(),
+        unsubscribe() {
+          others.delete(own);
+          if (others.size === 0 && listeners.get(session) === others) listeners.delete(session);
+        },
+      };
+    },
+    // Nothing is ever lost here, so there is nothing to suspect.
+    onSuspect: () => ({ unsubscribe: () => undefined }),
+  };
+}
