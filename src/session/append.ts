@@ -1,0 +1,67 @@
+/** One append: durable first, broadcast second [I4]. */
+import type { Clock } from '../base/clock.ts';
+import { LedgerlineError, toError } from '../base/errors.ts';
+import { limits } from '../base/limits.ts';
+import type { Log } from '../base/log.ts';
+import type { Metrics } from '../base/metrics.ts';
+import type { Broadcast, Bus } from '../bus/bus.ts';
+import { envelope } from '../event/event.ts';
+import { plus } from '../event/sequence.ts';
+import type { AppendRequest, Ledger, Outcome } from '../ledger/ledger.ts';
+import { eventFrame } from '../sse/frame.ts';
+
+export interface AppendDependencies {
+  readonly ledger: Pick<Ledger, 'append'>;
+  readonly bus: Pick<Bus, 'publish'>;
+  readonly metrics: Metrics;
+  readonly log: Log;
+  readonly clock: Clock;
+}
+
+export async function append(dependencies: AppendDependencies, request: AppendRequest): Promise<Outcome> {
+  const { ledger, metrics, clock } = dependencies;
+  const startedMs = clock.now();
+  let outcome: Outcome;
+  try {
+    outcome = await ledger.append(request);
+  } catch (thrown) {
+    metrics.appends.inc({ outcome: thrown instanceof LedgerlineError ? thrown.code : 'internal' });
+    throw thrown;
+  }
+  metrics.appends.inc({ outcome: outcome.kind });
+  if (outcome.kind !== 'appended') return outcome;
+  metrics.appendSeconds.observe((clock.now() - startedMs) / 1_000);
+  metrics.appendedEvents.inc(request.events.length);
+  broadcast(dependencies, request.session, () => appendedBroadcast(request, outcome));
+  return outcome;
+}
+
+/**
+ * After the commit, and only then [I4]. Fire and forget: a reader that misses it hears from the head check, so nothing
+ * that goes wrong here may turn a stored append into a failed one.
+ */
+export function broadcast(
+  { bus, log }: Pick<AppendDependencies, 'bus' | 'log'>,
+  session: string,
+  make: () => Broadcast,
+): void {
+  try {
+    bus.publish(session, make());
+  } catch (thrown) {
+    log.error({ err: toError(thrown), session }, 'a broadcast failed');
+  }
+}
+
+type Appended = Extract<Outcome, { kind: 'appended' }>;
+
+/** The frames as every reader will get them, encoded once for all processes; or the range alone when they are large. */
+function appendedBroadcast(request: AppendRequest, { first, last, at }: Appended): Broadcast {
+  const bytes = request.events.reduce((sum, event) => sum + event.bytes, 0);
+  // A room reads that much by the page anyway, and no bus is likely to carry it: spared, not encoded in vain.
+  if (bytes > limits.pageBytes) return { kind: 'events', first, last };
+  const frames = request.events.map(({ type, data }, index) => {
+    const sequence = plus(first, index);
+    return eventFrame(sequence, envelope({ sequence, type, at, ...request.fence, data }));
+  });
+  return { kind: 'events', first, last, frames: Buffer.from(frames.join('')) };
+}
