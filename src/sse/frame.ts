@@ -25,12 +25,26 @@ export function frameOffset(frames: Buffer, sequence: Sequence): number {
   return found < 0 ? -1 : found + eventLayout.close.length;
 }
 
+/** The offset at which each frame of a buffer of consecutive event frames ends; the last is short of the buffer when that ends inside a frame. */
+export function frameEnds(frames: Buffer): number[] {
+  const ends: number[] = [];
+  let end = 0;
+  for (;;) {
+    const close = frames.indexOf(eventLayout.close, end, 'latin1');
+    if (close < 0) return ends;
+    end = close + eventLayout.close.length;
+    ends.push(end);
+  }
+}
+
 /** Where to cut a buffer of frames from `from` so that the piece has about `size` bytes and ends between frames. */
 export function pieceEnd(frames: Buffer, from: number, size: number): number {
   if (frames.length - from <= size) return frames.length;
-  const before = frames.lastIndexOf(eventLayout.close, from + size - eventLayout.close.length);
+  // Never before `from`: a negative offset would count from the end of the buffer.
+  const latest = Math.max(from, from + size - eventLayout.close.length);
+  const before = frames.lastIndexOf(eventLayout.close, latest);
   if (before >= from) return before + eventLayout.close.length;
-  const behind = frames.indexOf(eventLayout.close, from + size - eventLayout.close.length);
+  const behind = frames.indexOf(eventLayout.close, latest);
   return behind < 0 ? frames.length : behind + eventLayout.close.length;
 }
 

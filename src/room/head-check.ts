@@ -1,0 +1,141 @@
+/** Compares open rooms with the ledger: the answer to every lost broadcast, the last one included [I5]. */
+import type { Clock, Timer } from '../base/clock.ts';
+import { LedgerlineError } from '../base/errors.ts';
+import { limits } from '../base/limits.ts';
+import type { Log } from '../base/log.ts';
+import type { Metrics } from '../base/metrics.ts';
+import { detach } from '../base/service.ts';
+import type { Bus, Subscription } from '../bus/bus.ts';
+import type { Cursor } from '../event/sequence.ts';
+import type { Head, Ledger } from '../ledger/ledger.ts';
+
+/** An open room, as far as its head is concerned. */
+export interface Watched {
+  readonly watermark: Cursor;
+  /** What the ledger says; undefined when it has no such session. `watermarkThen` is the watermark when the read began. */
+  learn(head: Head | undefined, watermarkThen: Cursor): void;
+}
+
+interface Reader {
+  readonly resolve: (head: Head | undefined) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export interface HeadCheckOptions {
+  readonly ledger: Pick<Ledger, 'heads'>;
+  readonly bus: Pick<Bus, 'onSuspect' | 'isAway'>;
+  readonly rooms: ReadonlyMap<string, Watched>;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics;
+}
+
+export class HeadCheck {
+  readonly #options: HeadCheckOptions;
+  /** Who waits for the next batch, by session. */
+  #wanted = new Map<string, Reader[]>();
+  #isReading = false;
+  #isStopped = false;
+  #beganAtMs = -Infinity;
+  #hasFailed = false;
+  #spacing: Timer | undefined;
+  #tick: Timer | undefined;
+  #suspicion: Subscription | undefined;
+
+  constructor(options: HeadCheckOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#suspicion = this.#options.bus.onSuspect(() => this.#checkAll());
+    this.#arm();
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#suspicion?.unsubscribe();
+    this.#tick?.cancel();
+    this.#spacing?.cancel();
+    for (const readers of this.#takeWanted().values()) {
+      for (const reader of readers) reader.reject(new LedgerlineError('draining', 'this server is going away'));
+    }
+  }
+
+  /** One read that begins now or later, shared with everybody who asks meanwhile. Rejects when the ledger cannot answer. */
+  read(session: string): Promise<Head | undefined> {
+    return new Promise((resolve, reject) => {
+      if (this.#isStopped) return reject(new LedgerlineError('draining', 'this server is going away'));
+      this.#readersOf(session).push({ resolve, reject });
+      this.#schedule();
+    });
+  }
+
+  #checkAll(): void {
+    for (const session of this.#options.rooms.keys()) this.#readersOf(session);
+    if (this.#wanted.size > 0) this.#schedule();
+    this.#arm();
+  }
+
+  #arm(): void {
+    this.#tick?.cancel();
+    const everyMs = this.#options.bus.isAway ? limits.headCheckAwayMs : limits.headCheckMs;
+    this.#tick = this.#options.clock.after(everyMs, () => this.#checkAll());
+  }
+
+  /** The first batch of a quiet moment begins at once; the next when this one is back and the spacing is past. */
+  #schedule(): void {
+    if (this.#isReading || this.#spacing !== undefined || this.#isStopped) return;
+    const waitMs = this.#beganAtMs + limits.headReadSpacingMs - this.#options.clock.now();
+    if (waitMs <= 0) return detach(this.#readBatch(), this.#options.log, 'a batch of heads failed');
+    this.#spacing = this.#options.clock.after(waitMs, () => {
+      this.#spacing = undefined;
+      detach(this.#readBatch(), this.#options.log, 'a batch of heads failed');
+    });
+  }
+
+  async #readBatch(): Promise<void> {
+    const { rooms, ledger, clock, metrics } = this.#options;
+    const batch = this.#takeWanted();
+    // A room may move, close or open again while the read is under way: judge it as it was when the read began.
+    const watched = new Map<string, { room: Watched; watermark: Cursor }>();
+    for (const session of batch.keys()) {
+      const room = rooms.get(session);
+      if (room !== undefined) watched.set(session, { room, watermark: room.watermark });
+    }
+    this.#isReading = true;
+    this.#beganAtMs = clock.now();
+    metrics.headChecks.inc();
+    try {
+      const heads = await ledger.heads([...batch.keys()]);
+      this.#noteFailure(undefined);
+      for (const [session, { room, watermark }] of watched) room.learn(heads.get(session), watermark);
+      for (const [session, readers] of batch) for (const reader of readers) reader.resolve(heads.get(session));
+    } catch (error) {
+      this.#noteFailure(error);
+      for (const readers of batch.values()) for (const reader of readers) reader.reject(error);
+    } finally {
+      this.#isReading = false;
+      if (this.#wanted.size > 0) this.#schedule();
+    }
+  }
+
+  /** One line when the ledger goes and one when it is back, not one for each tick. */
+  #noteFailure(error: unknown): void {
+    const hasFailed = error !== undefined;
+    if (hasFailed && !this.#hasFailed) this.#options.log.warn({ err: error }, 'heads cannot be read; open rooms wait');
+    if (!hasFailed && this.#hasFailed) this.#options.log.info('heads can be read again');
+    this.#hasFailed = hasFailed;
+  }
+
+  #readersOf(session: string): Reader[] {
+    const readers = this.#wanted.get(session) ?? [];
+    this.#wanted.set(session, readers);
+    return readers;
+  }
+
+  #takeWanted(): Map<string, Reader[]> {
+    const wanted = this.#wanted;
+    this.#wanted = new Map();
+    return wanted;
+  }
+}

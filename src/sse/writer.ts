@@ -1,0 +1,142 @@
+/** One reader's connection: hands bytes to Node's response itself and shows how far the reader is behind. */
+import { ServerResponse } from 'node:http';
+import type { Http2ServerResponse } from 'node:http2';
+import { limits } from '../base/limits.ts';
+
+export interface Writer {
+  /** Open, and less than `limits.unsentBytes` wait to be sent. */
+  readonly isWritable: boolean;
+  /** Handed over, but not yet taken by the kernel. */
+  readonly unsentBytes: number;
+  /** Grows as bytes leave: what the stall check watches. */
+  readonly sentBytes: number;
+  /** Never refuses, never throws; after the close it does nothing. Ask `isWritable` first. */
+  write(bytes: Buffer | string): void;
+  /** Between cork and uncork writes are collected; uncork makes the system call, at once. */
+  cork(): void;
+  uncork(): void;
+  /** Sends what is pending, then ends. */
+  end(): void;
+  /** Ends now. */
+  destroy(): void;
+  /** After a refusal by `isWritable`: everything handed over has been sent. */
+  onDrain(listener: () => void): void;
+  /** Once, when the connection is gone, whoever ended it. */
+  onClose(listener: () => void): void;
+}
+
+const streamHeaders = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  // `no-transform` keeps compressing intermediaries from holding events back, `X-Accel-Buffering` nginx.
+  'cache-control': 'no-cache, no-transform',
+  'x-accel-buffering': 'no',
+} as const;
+
+/** They belong to the connection or to a body of known length; HTTP/2 refuses most of them. */
+const foreignHeaders = new Set(['connection', 'keep-alive', 'transfer-encoding', 'content-length', 'content-encoding']);
+
+/** The listener of an event that needs one, or Node throws; what it announces arrives as `close` as well. */
+const ignore = (): void => undefined;
+
+/** Begins a stream: 200, the stream's headers and the given ones, sent at once. */
+export function openStream(response: ServerResponse | Http2ServerResponse, headers: Record<string, string>): Writer {
+  const given = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value] as const);
+  const sent = { ...Object.fromEntries(given.filter(([name]) => !foreignHeaders.has(name))), ...streamHeaders };
+  response.on('error', ignore);
+  response.req.on('error', ignore);
+  const isOpen = !isGone(response);
+  if (isOpen && response instanceof ServerResponse) beginHttp1(response, sent);
+  else if (isOpen) (response as Http2ServerResponse).writeHead(200, sent);
+  return new ResponseWriter(response, isOpen);
+}
+
+/** A reader that went away before: its close was announced already, and will not be again. */
+function isGone(response: ServerResponse | Http2ServerResponse): boolean {
+  if (response instanceof ServerResponse) return response.destroyed || response.req.socket.destroyed;
+  return response.stream.destroyed;
+}
+
+/**
+ * Identity encoding, ended by the close of the connection: a chunk's framing costs as much as the write itself [bench],
+ * and HTTP/1.0 (nginx's default upstream) has no chunks.
+ */
+function beginHttp1(response: ServerResponse, headers: Record<string, string>): void {
+  response.useChunkedEncodingByDefault = false;
+  response.shouldKeepAlive = false;
+  response.writeHead(200, headers);
+  response.flushHeaders();
+  response.req.socket.setNoDelay(true);
+}
+
+class ResponseWriter implements Writer {
+  readonly #response: ServerResponse | Http2ServerResponse;
+  readonly #closeListeners: (() => void)[] = [];
+  #isOpen: boolean;
+  #isEnded = false;
+  #handedOver = 0;
+
+  constructor(response: ServerResponse | Http2ServerResponse, isOpen: boolean) {
+    this.#response = response;
+    this.#isOpen = isOpen;
+    if (!isOpen) return;
+    const closed = () => this.#close();
+    response.once('close', closed);
+    // Behind a pipelined request the response has no socket yet, and would not hear that the connection is gone.
+    if (response instanceof ServerResponse && response.socket === null) response.req.socket.once('close', closed);
+  }
+
+  get isWritable(): boolean {
+    return this.#isOpen && this.#response.writableLength < limits.unsentBytes;
+  }
+
+  get unsentBytes(): number {
+    return this.#isOpen ? this.#response.writableLength : 0;
+  }
+
+  get sentBytes(): number {
+    return this.#handedOver - this.unsentBytes;
+  }
+
+  write(bytes: Buffer | string): void {
+    if (!this.#isOpen || this.#isEnded) return;
+    // Text becomes bytes here: a corked socket sends buffers with one plain system call, a mixture with a slower one.
+    const buffer = typeof bytes === 'string' ? Buffer.from(bytes) : bytes;
+    this.#handedOver += buffer.length;
+    (this.#response as ServerResponse).write(buffer);
+  }
+
+  cork(): void {
+    if (this.#isOpen) this.#response.cork();
+  }
+
+  uncork(): void {
+    if (this.#isOpen) this.#response.uncork();
+  }
+
+  end(): void {
+    if (!this.#isOpen || this.#isEnded) return;
+    this.#isEnded = true;
+    this.#response.end();
+  }
+
+  destroy(): void {
+    if (!this.#isOpen) return;
+    this.#response.destroy();
+    this.#close();
+  }
+
+  onDrain(listener: () => void): void {
+    this.#response.on('drain', listener);
+  }
+
+  onClose(listener: () => void): void {
+    if (this.#isOpen) this.#closeListeners.push(listener);
+    else queueMicrotask(listener);
+  }
+
+  #close(): void {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    for (const listener of this.#closeListeners) listener();
+  }
+}
