@@ -1,0 +1,89 @@
+/** The two apps of a gateway: the public one for readers, and the internal one, which also appends. */
+import { Hono } from 'hono';
+import type { Clock } from '../base/clock.ts';
+import type { Log } from '../base/log.ts';
+import type { Metrics } from '../base/metrics.ts';
+import type { Rooms } from '../room/rooms.ts';
+import type { Sessions } from '../session/sessions.ts';
+import { appendRoute } from './append-route.ts';
+import { keyAuthentication, tokenAuthentication } from './auth.ts';
+import type { Authenticate } from './auth.ts';
+import { createBodyReader } from './body.ts';
+import type { ReadJsonBody } from './body.ts';
+import type { App, AppEnvironment } from './context.ts';
+import { cors } from './cors.ts';
+import { mount } from './dispatch.ts';
+import { createDoor } from './door.ts';
+import type { Door, SessionHandler } from './door.ts';
+import { historyRoute } from './history-route.ts';
+import { observe } from './observe.ts';
+import type { Observer } from './observe.ts';
+import { closeRoute, createRoute, deleteRoute, describeRoute } from './session-routes.ts';
+import { mountMetrics, mountStatus } from './status-routes.ts';
+import { streamRoute } from './stream-route.ts';
+
+export interface AppDependencies {
+  readonly sessions: Sessions;
+  readonly rooms: Pick<Rooms, 'readHead' | 'join' | 'describe'>;
+  /** A round trip to the ledger; rejects when there is none. */
+  readonly ready: () => Promise<void>;
+  readonly isDraining: () => boolean;
+  /** Signs the readers' tokens. */
+  readonly secret: Uint8Array;
+  readonly internalKey: string;
+  readonly allowedOrigins: readonly string[];
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly clock: Clock;
+}
+
+export interface Apps {
+  readonly publicApp: App;
+  readonly internalApp: App;
+}
+
+export function createApps(dependencies: AppDependencies): Apps {
+  const { sessions, secret, internalKey, allowedOrigins, metrics, clock } = dependencies;
+  const stream = streamRoute(dependencies);
+
+  const publicApp = createApp(dependencies);
+  publicApp.use('*', cors(allowedOrigins));
+  mountShared(publicApp, dependencies, stream, tokenAuthentication(secret, clock));
+
+  const internalApp = createApp(dependencies);
+  const { door, readJsonBody } = mountShared(internalApp, dependencies, stream, keyAuthentication(internalKey));
+  mount(internalApp, '/internal/sessions/:session/events', {
+    POST: door('write', appendRoute(sessions, readJsonBody)),
+  });
+  mountMetrics(internalApp, metrics);
+
+  return { publicApp, internalApp };
+}
+
+function createApp(observer: Observer): App {
+  const app: App = new Hono<AppEnvironment>();
+  observe(app, observer);
+  return app;
+}
+
+/** What both listeners serve; they differ in whom they let in. */
+function mountShared(
+  app: App,
+  dependencies: AppDependencies,
+  stream: SessionHandler,
+  authenticate: Authenticate,
+): { door: Door; readJsonBody: ReadJsonBody } {
+  const { sessions, rooms } = dependencies;
+  const door = createDoor(authenticate, async (session) => (await sessions.describe(session))?.owner);
+  const readJsonBody = createBodyReader();
+  mountStatus(app, dependencies);
+  mount(app, '/sessions', { POST: createRoute({ sessions, authenticate, readJsonBody }) });
+  mount(app, '/sessions/:session', {
+    GET: door('read', describeRoute(sessions, rooms)),
+    DELETE: door('write', deleteRoute(sessions)),
+  });
+  mount(app, '/sessions/:session/stream', { GET: door('read', stream) });
+  mount(app, '/sessions/:session/events', { GET: door('read', historyRoute(sessions)) });
+  mount(app, '/sessions/:session/close', { POST: door('write', closeRoute(sessions)) });
+  return { door, readJsonBody };
+}

@@ -1,0 +1,34 @@
+/** Answers what never became a request: headers that are too long, too slow, or not HTTP; and survives what was cut. */
+import type { Server, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { systemClock } from '../base/clock.ts';
+import type { Log } from '../base/log.ts';
+import { PROTOCOL_HEADER, PROTOCOL_VERSION } from './observe.ts';
+
+const statusLines: Readonly<Record<string, string>> = {
+  HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: '413 Content Too Large',
+  ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
+};
+
+/** A peer that still sends gets so long to read the answer: closing under unread bytes resets the connection and loses it. */
+const LINGER_MS = 500;
+
+export function answerBadRequests(server: Server, log: Log): void {
+  const lastAnswers = new WeakMap<Duplex, ServerResponse>();
+  server.on('request', (request, response) => lastAnswers.set(request.socket, response));
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
+    log.debug({ code: error.code }, 'a connection sent no request');
+    const isAnswering = lastAnswers.get(socket)?.writableFinished === false;
+    // Nothing can be said in the middle of an answer, or to somebody who is gone.
+    if (!socket.writable || error.code === 'ECONNRESET' || isAnswering) {
+      socket.destroy();
+      return;
+    }
+    const statusLine = statusLines[error.code ?? ''] ?? '400 Bad Request';
+    socket.end(
+      `HTTP/1.1 ${statusLine}\r\n${PROTOCOL_HEADER}: ${PROTOCOL_VERSION}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`,
+    );
+    systemClock.after(LINGER_MS, () => socket.destroy());
+  });
+}

@@ -1,0 +1,54 @@
+/** The door of every route of a session: who asks, for which session, and may they. */
+import { LedgerlineError } from '../base/errors.ts';
+import { sessionIdShape } from '../event/event.ts';
+import { reaches, requireScope } from './auth.ts';
+import type { Authenticate, Credential, Scope } from './auth.ts';
+import type { AppContext, Handler } from './context.ts';
+
+export interface Visit {
+  readonly session: string;
+  readonly credential: Credential;
+}
+
+/** Called only for a session that the caller reaches. */
+export type SessionHandler = (c: AppContext, visit: Visit) => Promise<Response>;
+
+/** Puts a handler behind the door. */
+export type Door = (scope: Scope, handler: SessionHandler) => Handler;
+
+export function createDoor(
+  authenticate: Authenticate,
+  ownerOf: (session: string) => Promise<string | undefined>,
+): Door {
+  return (scope, handler) => async (c) => {
+    const credential = await authenticate(c.req.header('authorization'));
+    const session = toSessionId(c.req.param('session') ?? '');
+    c.set('session', session);
+    // Before anything is read of the session, so that neither the answer nor its time tells whether it exists.
+    const isReached = reaches(credential, session) || (await isOwned(credential, session, ownerOf));
+    if (!isReached) throw sessionUnknown();
+    requireScope(credential, scope);
+    return handler(c, { session, credential });
+  };
+}
+
+async function isOwned(
+  credential: Credential,
+  session: string,
+  ownerOf: (session: string) => Promise<string | undefined>,
+): Promise<boolean> {
+  return credential.owner !== undefined && (await ownerOf(session)) === credential.owner;
+}
+
+function toSessionId(text: string): string {
+  const result = sessionIdShape.safeParse(text);
+  if (result.success) return result.data;
+  throw new LedgerlineError('malformed', result.error.issues[0]?.message ?? 'not a session id', { where: 'session' });
+}
+
+/** The same for a session that does not exist and for one out of reach, so that ids cannot be probed. */
+export const sessionUnknown = (): LedgerlineError =>
+  new LedgerlineError('session_unknown', 'there is no such session within reach of this credential');
+
+export const sessionDeleted = (): LedgerlineError =>
+  new LedgerlineError('session_deleted', 'the session was deleted; its id is never used again');

@@ -1,0 +1,62 @@
+/** Ends a server: it stops accepting, lets what is in flight finish within a deadline, then cuts the rest. */
+import type { Server } from 'node:http';
+import type { Http2Server, ServerHttp2Session } from 'node:http2';
+import { systemClock } from '../base/clock.ts';
+
+export interface Graceful {
+  readonly server: Server | Http2Server;
+  stop(drainMs: number): Promise<void>;
+}
+
+export function gracefulHttp1(server: Server): Graceful {
+  let isStopping = false;
+  // A kept connection that falls idle while the server stops would hold it until its own timeout.
+  server.on('request', (_, response) => {
+    response.once('close', () => {
+      if (isStopping) server.closeIdleConnections();
+    });
+  });
+  return {
+    server,
+    stop(drainMs) {
+      isStopping = true;
+      return closed(server, drainMs, {
+        finish: () => server.closeIdleConnections(),
+        cut: () => server.closeAllConnections(),
+      });
+    },
+  };
+}
+
+export function gracefulHttp2(server: Http2Server): Graceful {
+  const sessions = new Set<ServerHttp2Session>();
+  server.on('session', (session) => {
+    sessions.add(session);
+    session.once('close', () => sessions.delete(session));
+  });
+  return {
+    server,
+    stop(drainMs) {
+      return closed(server, drainMs, {
+        finish: () => sessions.forEach((session) => session.close()),
+        cut: () => sessions.forEach((session) => session.destroy()),
+      });
+    },
+  };
+}
+
+function closed(
+  server: Server | Http2Server,
+  drainMs: number,
+  { finish, cut }: { finish: () => void; cut: () => void },
+): Promise<void> {
+  if (!server.listening) return Promise.resolve();
+  return new Promise((resolve) => {
+    const timer = systemClock.after(drainMs, cut);
+    server.close(() => {
+      timer.cancel();
+      resolve();
+    });
+    finish();
+  });
+}

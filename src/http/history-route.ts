@@ -1,0 +1,60 @@
+/** GET /sessions/:session/events: pages of history in both directions, by the same integer. */
+import { LedgerlineError } from '../base/errors.ts';
+import { limits } from '../base/limits.ts';
+import { parseCursor } from '../event/cursor.ts';
+import { START } from '../event/sequence.ts';
+import type { Cursor } from '../event/sequence.ts';
+import type { HistoryRange } from '../ledger/ledger.ts';
+import type { Sessions } from '../session/sessions.ts';
+import type { AppContext } from './context.ts';
+import { sessionDeleted, sessionUnknown } from './door.ts';
+import type { SessionHandler } from './door.ts';
+
+export function historyRoute(sessions: Pick<Sessions, 'history' | 'describe'>): SessionHandler {
+  return async (c, { session }) => {
+    const range = readRange(c);
+    const page = await sessions.history(session, range);
+    // After the page, so that no event of it lies beyond the head that stands beside it.
+    const row = await sessions.describe(session);
+    if (row === undefined) throw sessionUnknown();
+    if (row.state === 'deleted') throw sessionDeleted();
+    const facts = { first: page.first ?? null, last: page.last ?? null, head: row.head, floor: row.floor };
+    // The envelopes are texts and stay as they are [I2].
+    const body = `{"events":[${page.events.join(',')}],${JSON.stringify(facts).slice(1)}`;
+    return c.body(body, 200, { 'Content-Type': 'application/json' });
+  };
+}
+
+function readRange(c: AppContext): HistoryRange {
+  const after = cursorOf(c, 'after');
+  const before = cursorOf(c, 'before');
+  const limit = limitOf(single(c, 'limit'));
+  if (after !== undefined && before !== undefined) {
+    throw new LedgerlineError('malformed', 'a page goes on after one place or back before one, not both', {
+      where: 'before',
+    });
+  }
+  return before === undefined ? { after: after ?? START, limit } : { before, limit };
+}
+
+function cursorOf(c: AppContext, name: 'after' | 'before'): Cursor | undefined {
+  const requested = parseCursor(single(c, name));
+  if (requested.kind === 'after') return requested.cursor;
+  if (requested.kind === 'start') return undefined;
+  throw new LedgerlineError('malformed', `${name} is a decimal number of at most 2^53−1`, { where: name });
+}
+
+function limitOf(text: string | undefined): number {
+  if (text === undefined) return limits.historyRowsDefault;
+  const limit = /^[1-9][0-9]{0,5}$/.test(text) ? Number(text) : 0;
+  if (limit >= 1 && limit <= limits.historyRows) return limit;
+  throw new LedgerlineError('malformed', `limit is a number from 1 to ${limits.historyRows}`, { where: 'limit' });
+}
+
+function single(c: AppContext, name: string): string | undefined {
+  const values = c.req.queries(name);
+  if (values !== undefined && values.length > 1) {
+    throw new LedgerlineError('malformed', `${name} is given more than once`, { where: name });
+  }
+  return values?.[0];
+}

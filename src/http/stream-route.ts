@@ -1,0 +1,126 @@
+/** GET /sessions/:session/stream: reads the head, decides the status, and hands the socket to the session's room. */
+import { Http2ServerResponse } from 'node:http2';
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
+import type { Clock } from '../base/clock.ts';
+import { LedgerlineError } from '../base/errors.ts';
+import { limits } from '../base/limits.ts';
+import type { Log } from '../base/log.ts';
+import type { Metrics } from '../base/metrics.ts';
+import { withDeadline } from '../base/service.ts';
+import type { Head } from '../ledger/ledger.ts';
+import type { Rooms } from '../room/rooms.ts';
+import { endFrame, helloFrame, retryFrame } from '../sse/frame.ts';
+import { openStream } from '../sse/writer.ts';
+import type { AppContext } from './context.ts';
+import { sessionDeleted, sessionUnknown } from './door.ts';
+import type { SessionHandler, Visit } from './door.ts';
+import { createEndedReaders } from './ended-readers.ts';
+import { logFault } from './observe.ts';
+import { problem, told } from './problem.ts';
+import { readStreamRequest } from './stream-request.ts';
+import type { StreamRequest } from './stream-request.ts';
+
+export interface StreamOptions {
+  readonly rooms: Pick<Rooms, 'readHead' | 'join'>;
+  readonly isDraining: () => boolean;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly clock: Clock;
+}
+
+/** Of the short streams that are written here; `sse/writer` gives the long ones the same. */
+const streamHeaders = {
+  'Content-Type': 'text/event-stream; charset=utf-8',
+  'Cache-Control': 'no-cache, no-transform',
+  'X-Accel-Buffering': 'no',
+};
+
+export function streamRoute(options: StreamOptions): SessionHandler {
+  const ended = createEndedReaders(limits.endedReaders);
+  return async (c, visit) => {
+    // Hono brings HEAD here too; a stream opened for it would never end.
+    if (c.req.method === 'HEAD') return c.body(null, 200, streamHeaders);
+    const request = readStreamRequest(
+      (name) => c.req.header(name),
+      (name) => c.req.queries(name) ?? [],
+    );
+    if (request.isStrict) c.header('Preference-Applied', 'handling=strict');
+    const head = await readHead(options, visit.session);
+    if (head instanceof LedgerlineError) return passingFault(options, c, request, head);
+    if (head === undefined) throw sessionUnknown();
+    if (head.state === 'deleted' && request.isStrict) throw sessionDeleted();
+    if (hasNothingMore(head, request)) {
+      // A 204 ends a browser's EventSource [spec: HTML, 9.2.3]; many libraries ignore it and would hammer on [swift-eventsource#50].
+      const reader = `${visit.session} ${head.head} ${visit.credential.subject}`;
+      const isTold = request.isReconnect && !ended.cameBack(reader);
+      if (isTold) return c.body(null, 204);
+      if (request.isReconnect || head.state === 'deleted')
+        return c.body(farewell(visit.session, head), 200, streamHeaders);
+    }
+    return openRoom(options, c, visit, request, head);
+  };
+}
+
+/** The head, or why it cannot be had now: with a deadline, since a silent database must not leave a reader without an answer. */
+async function readHead(
+  { rooms, isDraining }: StreamOptions,
+  session: string,
+): Promise<Head | LedgerlineError | undefined> {
+  if (isDraining()) return new LedgerlineError('draining', 'this server is draining');
+  try {
+    return await withDeadline(rooms.readHead(session), limits.streamHeadDeadlineMs, 'the ledger');
+  } catch (thrown) {
+    return told(thrown);
+  }
+}
+
+/**
+ * Any status but 200 ends a browser's EventSource for ever [Yaffle#88], so a fault that will pass is a stream that
+ * says when to come back and ends. Whoever asked for real status codes gets them.
+ */
+function passingFault(options: StreamOptions, c: AppContext, request: StreamRequest, error: LedgerlineError): Response {
+  if (request.isStrict || problem(error).status < 500) throw error;
+  const { log, metrics, clock } = options;
+  metrics.browserFaults.inc({ code: error.code });
+  logFault(log, error, c);
+  log.warn({ code: error.code, requestId: c.get('requestId'), session: c.get('session') }, 'a fault was answered 200');
+  return c.body(retryFrame(limits.faultRetryMs * (1 + clock.random())), 200, streamHeaders);
+}
+
+function hasNothingMore(head: Head, { requested }: StreamRequest): boolean {
+  if (head.state === 'deleted') return true;
+  return head.state === 'closed' && requested.kind === 'after' && requested.cursor === head.head;
+}
+
+/** The whole stream of a session that is over, to a reader that has all of it. */
+function farewell(session: string, { head, floor, state }: Head): string {
+  const reason = state === 'deleted' ? 'deleted' : 'closed';
+  return retryFrame(limits.endedRetryMs) + helloFrame(session, head, floor, head) + endFrame(head, head, reason);
+}
+
+function openRoom(options: StreamOptions, c: AppContext, visit: Visit, request: StreamRequest, head: Head): Response {
+  const { outgoing } = c.env;
+  // Gone while the head was read: its close was emitted already, and nobody would ever take the subscriber away.
+  if (isGone(outgoing)) return RESPONSE_ALREADY_SENT;
+  // The adapter drops what middleware set when the response is ours.
+  const writer = openStream(outgoing, Object.fromEntries(c.res.headers));
+  const { expiresAtMs } = visit.credential;
+  try {
+    options.rooms.join({
+      session: visit.session,
+      requested: request.requested,
+      head,
+      writer,
+      ...(expiresAtMs === undefined ? {} : { expiresAtMs }),
+    });
+  } catch (thrown) {
+    // The status is out; all that is left is to end, which a reader answers by coming back.
+    logFault(options.log, told(thrown), c);
+    writer.destroy();
+  }
+  return RESPONSE_ALREADY_SENT;
+}
+
+function isGone(outgoing: AppContext['env']['outgoing']): boolean {
+  return outgoing instanceof Http2ServerResponse ? outgoing.stream.destroyed : outgoing.destroyed;
+}

@@ -1,0 +1,131 @@
+/** Whose token is taken, and how far it reaches. */
+import { createHmac, randomUUID } from 'node:crypto';
+import { SignJWT, decodeJwt } from 'jose';
+import { describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
+import type { Clock } from '../../src/base/clock.ts';
+import { limits } from '../../src/base/limits.ts';
+import { keyAuthentication, reaches, requireScope, tokenAuthentication } from '../../src/http/auth.ts';
+import { mintToken } from '../../src/http/token.ts';
+
+const secret = new TextEncoder().encode('a secret of the tests, long enough for HS256');
+const authenticate = tokenAuthentication(secret, systemClock);
+const everything = { sub: 'u', sessions: ['*'], scope: 'read', jti: 'j', exp: Math.floor(Date.now() / 1_000) + 60 };
+const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+
+function sign(claims: object, header: object = { alg: 'HS256' }, key: Uint8Array = secret): string {
+  const text = `${part(header)}.${part(claims)}`;
+  return `${text}.${createHmac('sha256', key).update(text).digest('base64url')}`;
+}
+
+describe('a token', () => {
+  it('that we minted is taken with all it says', async () => {
+    const token = await mintToken(secret, {
+      sub: 'u',
+      sessions: ['a-*'],
+      scope: ['read', 'create'],
+      ttlSeconds: 60,
+      owner: 'o',
+    });
+    const credential = await authenticate(`Bearer ${token}`);
+    expect(credential).toMatchObject({
+      isInternal: false,
+      sessions: ['a-*'],
+      scope: new Set(['read', 'create']),
+      owner: 'o',
+    });
+    const { exp = 0, iat = 0 } = decodeJwt(token);
+    expect(exp - iat).toBe(60);
+    expect(credential.expiresAtMs).toBe(exp * 1_000 + limits.tokenToleranceMs);
+  });
+
+  it('that another library minted is taken', async () => {
+    await expect(authenticate(`bearer  ${sign(everything)} `)).resolves.toMatchObject({ sessions: ['*'] });
+  });
+
+  it.each(Object.keys(everything))('without %s is refused', async (claim) => {
+    const token = sign(Object.fromEntries(Object.entries(everything).filter(([name]) => name !== claim)));
+    await expect(authenticate(`Bearer ${token}`)).rejects.toMatchObject({ code: 'unauthorized' });
+  });
+
+  it.each([
+    ['no algorithm', `${part({ alg: 'none' })}.${part(everything)}.`],
+    ['another algorithm', sign(everything, { alg: 'HS512' })],
+    [
+      'another key',
+      sign(everything, { alg: 'HS256' }, new TextEncoder().encode('another secret of the tests, also long enough')),
+    ],
+    ['a critical header nobody knows', sign(everything, { alg: 'HS256', crit: ['x'], x: 1 })],
+    ['a session pattern with a star inside', sign({ ...everything, sessions: ['a*b'] })],
+    ['sessions as a text', sign({ ...everything, sessions: '*' })],
+    ['an expiry as a text', sign({ ...everything, exp: '9999999999' })],
+    ['a start in the future', sign({ ...everything, nbf: everything.exp })],
+    ['nothing', ''],
+    ['two dots', '..'],
+  ])('with %s is refused', async (_, token) => {
+    await expect(authenticate(`Bearer ${token}`)).rejects.toMatchObject({ code: 'unauthorized' });
+  });
+
+  it.each([undefined, '', 'Basic dTpw', 'Bearer', sign(everything), `Bearer ${sign(everything)} x`])(
+    'is not found in the header %s',
+    async (header) => {
+      await expect(authenticate(header)).rejects.toMatchObject({ code: 'unauthorized' });
+    },
+  );
+
+  it('is over at its expiry, with a little tolerance that its end in the stream has too', async () => {
+    let wall = everything.exp * 1_000;
+    const clock: Clock = { ...systemClock, wall: () => wall };
+    const at = tokenAuthentication(secret, clock);
+    const { expiresAtMs = 0 } = await at(`Bearer ${sign(everything)}`);
+    wall = expiresAtMs - 1_000;
+    await expect(at(`Bearer ${sign(everything)}`)).resolves.toBeDefined();
+    wall = expiresAtMs;
+    await expect(at(`Bearer ${sign(everything)}`)).rejects.toMatchObject({ code: 'unauthorized' });
+  });
+});
+
+describe('the internal key', () => {
+  it('opens every session and scope', async () => {
+    const credential = await keyAuthentication('k')('Bearer k');
+    expect(reaches(credential, 'any')).toBe(true);
+    expect(credential.isInternal).toBe(true);
+    for (const scope of ['read', 'write', 'create'] as const) requireScope(credential, scope);
+  });
+
+  it.each(['Bearer x', 'Bearer kk', 'Bearer K', 'k', undefined])('is not %s', async (header) => {
+    await expect(keyAuthentication('k')(header)).rejects.toMatchObject({ code: 'unauthorized' });
+  });
+});
+
+describe('reach', () => {
+  const token = async (sessions: string[], scope = 'read') =>
+    authenticate(
+      `Bearer ${await new SignJWT({ sessions, scope })
+        .setProtectedHeader({ alg: 'HS256' })
+        .setSubject('u')
+        .setJti(randomUUID())
+        .setExpirationTime('1m')
+        .sign(secret)}`,
+    );
+
+  it.each([
+    [['a'], 'a', true],
+    [['a'], 'ab', false],
+    [['a'], 'A', false],
+    [['a-*'], 'a-', true],
+    [['a-*'], 'a-b', true],
+    [['a-*'], 'a', false],
+    [['*'], 'anything', true],
+    [['x', 'y'], 'y', true],
+    [[], 'a', false],
+  ])('of %j to %s is %s', async (sessions, session, expected) => {
+    expect(reaches(await token(sessions), session)).toBe(expected);
+  });
+
+  it('needs the scope as a whole word', async () => {
+    const credential = await token(['*'], 'reader write');
+    expect(() => requireScope(credential, 'write')).not.toThrow();
+    expect(() => requireScope(credential, 'read')).toThrow(expect.objectContaining({ code: 'forbidden' }));
+  });
+});

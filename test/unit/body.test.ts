@@ -1,0 +1,42 @@
+/** Bodies that are being read at the same time share a budget. */
+import { PassThrough } from 'node:stream';
+import { describe, expect, it } from 'vitest';
+import { limits } from '../../src/base/limits.ts';
+import { createBodyReader } from '../../src/http/body.ts';
+import type { AppContext } from '../../src/http/context.ts';
+
+const chunk = Buffer.alloc(1 << 20);
+const chunksOfABody = limits.appendBodyBytes / chunk.length;
+
+function request(): { c: AppContext; incoming: PassThrough } {
+  const incoming = Object.assign(new PassThrough(), { headers: {} });
+  return { incoming, c: { req: { header: () => undefined }, env: { incoming } } as unknown as AppContext };
+}
+
+describe('bodies on their way', () => {
+  it('hold no more than the budget together; one more is refused, and what ends makes room [I6]', async () => {
+    const readJsonBody = createBodyReader();
+    const open = Array.from({ length: limits.heldBodiesBytes / limits.appendBodyBytes }, () => {
+      const { c, incoming } = request();
+      const body = readJsonBody(c, 'appendBodyBytes');
+      for (let count = 0; count < chunksOfABody; count += 1) incoming.write(chunk);
+      return { body, incoming };
+    });
+    const late = async (): Promise<number> => {
+      const { c, incoming } = request();
+      const body = readJsonBody(c, 'appendBodyBytes');
+      incoming.end('{}');
+      return (await body).length;
+    };
+    await expect(late()).rejects.toMatchObject({ code: 'unavailable' });
+    await expect(late()).rejects.toMatchObject({ code: 'unavailable' });
+    open[0]?.incoming.destroy();
+    await expect(open[0]?.body).rejects.toMatchObject({ code: 'malformed', fields: { where: 'body' } });
+    await expect(late()).resolves.toBe(2);
+    open[1]?.incoming.end();
+    expect((await open[1]?.body)?.length).toBe(limits.appendBodyBytes);
+    await expect(late()).resolves.toBe(2);
+    for (const { incoming } of open.slice(2)) incoming.end();
+    await Promise.all(open.slice(2).map(({ body }) => body));
+  });
+});
