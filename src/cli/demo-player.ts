@@ -1,0 +1,78 @@
+/** Plays the demo into a session through the same door as every producer: once at the start, then only while somebody watches. */
+import { z } from 'zod';
+import { randomId, sleep } from '../base/clock.ts';
+import { toError } from '../base/errors.ts';
+import type { Log } from '../base/log.ts';
+import type { Service } from '../base/service.ts';
+import { createProducer } from '../producer/producer.ts';
+import { request } from './client.ts';
+import type { Target } from './client.ts';
+import { demoRun } from './demo-run.ts';
+
+export const DEMO_SESSION = 'demo';
+
+/** Between two performances, and between two looks at whether somebody watches. */
+const PAUSE_MS = 5_000;
+const LOOK_MS = 1_000;
+
+const watchedShape = z.object({ room: z.object({ subscribers: z.number() }).nullish() });
+
+/** `target` is the internal listener. A demo that fails is logged; it is never the server's failure. */
+export function createDemoPlayer(target: Target, log: Log): Service {
+  const stopping = new AbortController();
+  let playing: Promise<void> = Promise.resolve();
+
+  async function perform(): Promise<void> {
+    const performance = randomId().slice(0, 8);
+    const producer = createProducer({
+      url: target.url,
+      key: target.credential,
+      session: DEMO_SESSION,
+      producer: `demo-${performance}`,
+      signal: stopping.signal,
+    });
+    try {
+      for (const event of demoRun(performance)) {
+        await sleep(event.afterMs, stopping.signal);
+        if (stopping.signal.aborted) return;
+        await producer.append(event.type, event.data);
+      }
+    } finally {
+      await producer.close();
+    }
+  }
+
+  async function isWatched(): Promise<boolean> {
+    const { room } = watchedShape.parse(await request(target, 'GET', `/sessions/${DEMO_SESSION}`));
+    return (room?.subscribers ?? 0) > 0;
+  }
+
+  async function playOnAndOn(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      await perform();
+      await sleep(PAUSE_MS, stopping.signal);
+      while (!stopping.signal.aborted && !(await isWatched())) await sleep(LOOK_MS, stopping.signal);
+    }
+  }
+
+  function gaveUp(thrown: unknown): void {
+    if (!stopping.signal.aborted) log.warn({ err: toError(thrown) }, 'the demo plays no more until the next start');
+  }
+
+  return {
+    name: 'demo',
+    /** The session is there when this resolves, so that whoever is told of it finds it. */
+    async start() {
+      try {
+        await request(target, 'POST', '/sessions', { session: DEMO_SESSION });
+        playing = playOnAndOn().catch(gaveUp);
+      } catch (thrown) {
+        gaveUp(thrown);
+      }
+    },
+    async stop() {
+      stopping.abort();
+      await playing;
+    },
+  };
+}

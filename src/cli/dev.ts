@@ -1,0 +1,137 @@
+/** `ledgerline dev`: the whole of Ledgerline with nothing configured, in the data folder of the working folder. */
+import { resolve } from 'node:path';
+import { Command, InvalidArgumentError } from 'commander';
+import { LedgerlineError } from '../base/errors.ts';
+import { createLog } from '../base/log.ts';
+import { stopAll } from '../base/service.ts';
+import type { Service } from '../base/service.ts';
+import { readServerConfig } from '../config.ts';
+import type { Environment, ServerConfig } from '../config.ts';
+import { embeddedPostgres } from '../db/embedded.ts';
+import { migrate } from '../db/migrate.ts';
+import { createGateway } from '../gateway.ts';
+import { scopes } from '../http/auth.ts';
+import { mintToken } from '../http/token.ts';
+import type { Context } from './context.ts';
+import { createDemoPlayer } from './demo-player.ts';
+import { claimDataFolder } from './dev-claim.ts';
+import { DATA_FOLDER, prepareDataFolder, readOrMakeSecrets, removeDevServer, writeDevServer } from './dev-file.ts';
+import type { DevServer, Secrets } from './dev-file.ts';
+import { greeting } from './greeting.ts';
+import { explainPort } from './port.ts';
+import { stopped } from './stopped.ts';
+
+interface DevOptions {
+  readonly port?: string;
+  readonly internalPort?: string;
+  readonly data?: string;
+  readonly json?: true;
+  readonly demo: boolean;
+}
+
+/** Long enough to forget about it, short enough that a leaked one ends. */
+const DEVELOPMENT_TOKEN_SECONDS = 30 * 86_400;
+
+export function devCommand(context: Context): Command {
+  return new Command('dev')
+    .summary('run everything here, with nothing to set up')
+    .description(
+      'Runs a gateway with a Postgres of its own (or DATABASE_URL) until Ctrl-C, plays a recorded run into the session ' +
+        '"demo", and prints how to watch it. A second Ctrl-C ends it at once.',
+    )
+    .option('-p, --port <port>', 'public port, 0 picks a free one (default: 8080)', portOption)
+    .option('--internal-port <port>', 'internal port, 0 picks a free one (default: 8081)', portOption)
+    .option('--data <folder>', 'where its data lives', DATA_FOLDER)
+    .option('--json', 'print one line of JSON with the addresses, the token and the key, instead of the greeting')
+    .option('--no-demo', 'do not play the demo')
+    .addHelpText('after', '\nExamples:\n  ledgerline dev\n  ledgerline dev --port 0 --internal-port 0 --json\n')
+    .action((options: DevOptions) => dev(context, options));
+}
+
+async function dev(context: Context, options: DevOptions): Promise<void> {
+  const data = resolve(context.folder, options.data ?? DATA_FOLDER);
+  await prepareDataFolder(data);
+  const claim = await claimDataFolder(data);
+  if (claim === undefined) {
+    throw new LedgerlineError(
+      'unavailable',
+      `a development server is running in ${data} already: stop it, or give this one a folder of its own with --data`,
+    );
+  }
+  try {
+    await runClaimed(context, options, data);
+  } finally {
+    claim.release();
+  }
+}
+
+/** Starts part by part, so that whatever fails or is interrupted, exactly what runs is stopped: Postgres last. */
+async function runClaimed(context: Context, options: DevOptions, data: string): Promise<void> {
+  const secrets = await readOrMakeSecrets(data);
+  const config = devConfig(context.env, options, secrets);
+  const log = createLog(config.logLevel);
+  const running: Service[] = [];
+  const start = async <S extends Service>(service: S): Promise<S> => {
+    await service.start();
+    running.push(service);
+    return service;
+  };
+  try {
+    const databaseUrl =
+      config.databaseUrl === EMBEDDED
+        ? (await start(embeddedPostgres({ folder: data, log }))).url
+        : config.databaseUrl;
+    if (context.stop.aborted) return;
+    await migrate(databaseUrl, log);
+    if (context.stop.aborted) return;
+    const gateway = createGateway({ ...config, databaseUrl }, log);
+    await start(gateway).catch((thrown: unknown) => {
+      throw explainPort(thrown, { [config.publicPort]: '--port', [config.internalPort]: '--internal-port' });
+    });
+    const server: DevServer = {
+      public: gateway.publicUrl,
+      internal: gateway.internalUrl,
+      token: await developmentToken(config),
+      key: config.internalKey,
+    };
+    if (options.demo) await start(createDemoPlayer({ url: server.internal, credential: server.key }, log));
+    await writeDevServer(data, server);
+    await context.output.print(options.json === true ? `${JSON.stringify(server)}\n` : greeting(server, data, options.demo));
+    await stopped(context.stop);
+  } finally {
+    await removeDevServer(data);
+    await stopAll(running, log);
+  }
+}
+
+/** Stands for the address of the embedded Postgres, which is known when it runs. */
+const EMBEDDED = 'postgres://embedded';
+
+/** The production settings with everything filled in that a developer should not have to set. */
+function devConfig(env: Environment, { port, internalPort }: DevOptions, secrets: Secrets): ServerConfig {
+  const given = Object.fromEntries(Object.entries(env).filter(([, text]) => text !== ''));
+  return readServerConfig({
+    DATABASE_URL: EMBEDDED,
+    LEDGERLINE_TOKEN_SECRET: secrets.tokenSecret,
+    LEDGERLINE_INTERNAL_KEY: secrets.internalKey,
+    LEDGERLINE_PUBLIC_HOST: '127.0.0.1',
+    LEDGERLINE_LOG_LEVEL: 'warn',
+    ...given,
+    ...(port === undefined ? {} : { LEDGERLINE_PUBLIC_PORT: port }),
+    ...(internalPort === undefined ? {} : { LEDGERLINE_INTERNAL_PORT: internalPort }),
+  });
+}
+
+function developmentToken({ tokenSecret }: ServerConfig): Promise<string> {
+  return mintToken(new TextEncoder().encode(tokenSecret), {
+    sub: 'developer',
+    sessions: ['*'],
+    scope: scopes,
+    ttlSeconds: DEVELOPMENT_TOKEN_SECONDS,
+  });
+}
+
+function portOption(text: string): string {
+  if (/^[0-9]{1,5}$/.test(text) && Number(text) <= 65_535) return text;
+  throw new InvalidArgumentError('It is a port: 0 to 65535, where 0 picks a free one.');
+}

@@ -1,0 +1,68 @@
+/** The command line as a whole: its commands, and what a failure means for the exit code. */
+import { readFileSync } from 'node:fs';
+import { Command, CommanderError } from 'commander';
+import { z } from 'zod';
+import { LedgerlineError, toError } from '../base/errors.ts';
+import { appendCommand } from './append.ts';
+import { closeCommand } from './close.ts';
+import type { Context } from './context.ts';
+import { devCommand } from './dev.ts';
+import { migrateCommand } from './migrate.ts';
+import { serveCommand } from './serve.ts';
+import { tailCommand } from './tail.ts';
+import { tokenCommand } from './token.ts';
+
+export const exitCodes = { done: 0, failed: 1, wrongUse: 2 } as const;
+export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
+
+/** `argv` as in `process.argv`. Resolves when the command has done its work and everything it printed has left. */
+export async function run(argv: readonly string[], context: Context): Promise<ExitCode> {
+  const { output } = context;
+  let printed = Promise.resolve();
+  const program = new Command('ledgerline')
+    .description('Session streaming for AI agents: number your events, and you can afford to lose them on the wire.')
+    .version(version())
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => void (printed = printed.then(() => output.print(text))),
+      writeErr: (text) => output.note(text.trimEnd()),
+      outputError: (text, write) => write(text.replace(/^error:/, 'ledgerline:')),
+    })
+    .showHelpAfterError('Add --help to see how it is used.')
+    .addHelpText('after', help);
+  const commands = [devCommand, serveCommand, migrateCommand, appendCommand, tailCommand, closeCommand, tokenCommand];
+  for (const command of commands) program.addCommand(command(context).copyInheritedSettings(program));
+  try {
+    await program.parseAsync([...argv]);
+    return exitCodes.done;
+  } catch (thrown) {
+    return failure(thrown, context);
+  } finally {
+    await printed;
+  }
+}
+
+const help = `
+append, tail and close find their server by LEDGERLINE_URL and LEDGERLINE_TOKEN, or LEDGERLINE_INTERNAL_URL and
+LEDGERLINE_KEY; with none of them set, by the development server that runs in this folder.
+
+Exit codes: 0 done, 1 failed, 2 wrong use.
+
+Examples:
+  ledgerline dev
+  echo '{"text":"hello"}' | ledgerline append demo --type note
+  ledgerline tail demo
+`;
+
+function failure(thrown: unknown, { output }: Context): ExitCode {
+  if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? exitCodes.done : exitCodes.wrongUse;
+  const error = toError(thrown);
+  // What nobody expected is a defect: its stack is the way to it.
+  output.note(`ledgerline: ${error instanceof LedgerlineError ? error.message.replaceAll('\n', '\nledgerline: ') : error.stack}`);
+  return error instanceof LedgerlineError && error.code === 'configuration' ? exitCodes.wrongUse : exitCodes.failed;
+}
+
+function version(): string {
+  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
+  return z.object({ version: z.string() }).parse(JSON.parse(text)).version;
+}

@@ -1,0 +1,61 @@
+/** `ledgerline serve`: a gateway in production, against servers of its own. */
+import { Command } from 'commander';
+import { LedgerlineError } from '../base/errors.ts';
+import { createLog } from '../base/log.ts';
+import type { Log } from '../base/log.ts';
+import { readServerConfig } from '../config.ts';
+import { compareSchema, migrate } from '../db/migrate.ts';
+import { createGateway } from '../gateway.ts';
+import type { Context } from './context.ts';
+import { explainPort } from './port.ts';
+import { stopped } from './stopped.ts';
+
+export function serveCommand(context: Context): Command {
+  return new Command('serve')
+    .summary('run a gateway against your Postgres and NATS')
+    .description(
+      'Runs a gateway until SIGTERM. Needs DATABASE_URL, LEDGERLINE_TOKEN_SECRET and LEDGERLINE_INTERNAL_KEY; with NATS_URL ' +
+        'several gateways share one database. docs/OPERATIONS.md has every setting.',
+    )
+    .option('--migrate', 'bring the database up to date first')
+    .addHelpText(
+      'after',
+      `
+Example:
+  ledgerline migrate && ledgerline serve
+`,
+    )
+    .action((options: { migrate?: true }) => serve(context, options.migrate === true));
+}
+
+async function serve(context: Context, isMigrating: boolean): Promise<void> {
+  const config = readServerConfig(context.env);
+  const log = createLog(config.logLevel);
+  if (isMigrating) await migrate(config.databaseUrl, log);
+  else await requireSchema(config.databaseUrl, log);
+  if (config.natsUrl === undefined) {
+    log.warn('NATS_URL is not set: this must be the only gateway of its database, or readers wait for the head check');
+  }
+  const gateway = createGateway(config, log);
+  await gateway.start().catch((thrown: unknown) => {
+    throw explainPort(thrown, {
+      [config.publicPort]: 'LEDGERLINE_PUBLIC_PORT',
+      [config.internalPort]: 'LEDGERLINE_INTERNAL_PORT',
+    });
+  });
+  log.info({ public: gateway.publicUrl, internal: gateway.internalUrl }, 'serving');
+  await stopped(context.stop);
+  log.info('draining');
+  await gateway.stop();
+  log.info('stopped');
+}
+
+/** Migrating is a step of a deploy, not a side effect of a start: the release that serves meanwhile may have to agree first. */
+async function requireSchema(databaseUrl: string, log: Log): Promise<void> {
+  const { database, release } = await compareSchema(databaseUrl, log);
+  if (database === release) return;
+  throw new LedgerlineError(
+    'unavailable',
+    `the database is at migration ${database} and this release needs ${release}: run ledgerline migrate, or serve --migrate`,
+  );
+}

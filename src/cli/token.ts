@@ -1,0 +1,81 @@
+/** `ledgerline token`: mints a token for readers. */
+import { join } from 'node:path';
+import { Command, InvalidArgumentError } from 'commander';
+import { LedgerlineError } from '../base/errors.ts';
+import { readClientConfig } from '../config.ts';
+import { scopes } from '../http/auth.ts';
+import type { Scope } from '../http/auth.ts';
+import { mintToken } from '../http/token.ts';
+import type { Context } from './context.ts';
+import { DATA_FOLDER, readSecrets } from './dev-file.ts';
+
+interface TokenOptions {
+  readonly session: readonly string[];
+  readonly scope: readonly Scope[];
+  readonly ttl: number;
+  readonly subject: string;
+}
+
+export function tokenCommand(context: Context): Command {
+  return new Command('token')
+    .summary('mint a token')
+    .description(
+      'Prints a token signed with LEDGERLINE_TOKEN_SECRET, or with the secret of the development server in this folder.',
+    )
+    .option('-s, --session <id>', 'a session it reaches: an id, a prefix such as run-*, or * (repeatable)', collect, [])
+    .option('--scope <scopes>', 'what it may do: read, write, create, separated by spaces', scopeOption, ['read'] satisfies Scope[])
+    .option('--ttl <time>', 'how long it holds: 90s, 15m, 12h, 30d', timeOption, 3_600)
+    .option('--subject <name>', 'who it is for', 'cli')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  ledgerline token --session demo
+  ledgerline token --session 'run-*' --scope "read write" --ttl 7d --subject maya
+`,
+    )
+    .action((options: TokenOptions) => token(context, options));
+}
+
+async function token(context: Context, { session, scope, ttl, subject }: TokenOptions): Promise<void> {
+  const sessions = session.length === 0 ? ['*'] : [...session];
+  const secret = new TextEncoder().encode(await secretOf(context));
+  await context.output.print(`${await mintToken(secret, { sub: subject, sessions, scope, ttlSeconds: ttl })}\n`);
+}
+
+async function secretOf(context: Context): Promise<string> {
+  const { tokenSecret } = readClientConfig(context.env);
+  if (tokenSecret !== undefined) return tokenSecret;
+  const secrets = await readSecrets(join(context.folder, DATA_FOLDER));
+  if (secrets !== undefined) return secrets.tokenSecret;
+  throw new LedgerlineError(
+    'configuration',
+    'no secret to sign with: set LEDGERLINE_TOKEN_SECRET, or run this in a folder where `ledgerline dev` has run',
+  );
+}
+
+function collect(text: string, others: readonly string[]): string[] {
+  if (!/^(?:[A-Za-z0-9_-]{1,128}|[A-Za-z0-9_-]{0,127}\*)$/.test(text)) {
+    throw new InvalidArgumentError('It is a session id, a prefix followed by *, or * alone.');
+  }
+  return [...others, text];
+}
+
+function scopeOption(text: string): Scope[] {
+  return text
+    .split(/[\s,]+/)
+    .filter((word) => word !== '')
+    .map((word) => {
+      const scope = scopes.find((known) => known === word);
+      if (scope === undefined) throw new InvalidArgumentError(`It is one or more of ${scopes.join(', ')}.`);
+      return scope;
+    });
+}
+
+const secondsIn: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 };
+
+function timeOption(text: string): number {
+  const [, amount, unit] = /^([1-9][0-9]{0,7})([smhd])$/.exec(text) ?? [];
+  if (amount === undefined || unit === undefined) throw new InvalidArgumentError('It is a number and s, m, h or d: 15m.');
+  return Number(amount) * (secondsIn[unit] ?? 1);
+}

@@ -1,0 +1,107 @@
+/** The composition root: which parts a gateway is made of, and the order in which it starts and lets go. */
+import { systemClock } from './base/clock.ts';
+import type { Clock } from './base/clock.ts';
+import type { Log } from './base/log.ts';
+import { createMetrics, watchProcess } from './base/metrics.ts';
+import { startAll, stopAll } from './base/service.ts';
+import type { Service } from './base/service.ts';
+import type { Bus } from './bus/bus.ts';
+import { localBus } from './bus/local-bus.ts';
+import { natsBus } from './bus/nats-bus.ts';
+import type { ServerConfig } from './config.ts';
+import { createApps } from './http/app.ts';
+import { createListener } from './http/listener.ts';
+import { createLedger } from './ledger/postgres-ledger.ts';
+import { createRooms } from './room/rooms.ts';
+import { createSessions } from './session/sessions.ts';
+
+export interface Gateway extends Service {
+  /** After the start. */
+  readonly publicUrl: string;
+  readonly internalUrl: string;
+}
+
+/** What a test may put in the place of a part. */
+export interface GatewayOverrides {
+  readonly clock?: Clock;
+  readonly bus?: Bus;
+}
+
+export function createGateway(config: ServerConfig, log: Log, overrides: GatewayOverrides = {}): Gateway {
+  const clock = overrides.clock ?? systemClock;
+  const metrics = createMetrics();
+  const ledger = createLedger({ url: config.databaseUrl, prepare: config.databasePrepare, log, metrics, clock });
+  const bus =
+    overrides.bus ??
+    (config.natsUrl === undefined
+      ? localBus({ log, metrics })
+      : natsBus({ url: config.natsUrl, subjectRoot: config.natsSubjectRoot, log, metrics, clock }));
+  const rooms = createRooms({ ledger, bus, clock, log, metrics });
+  const sessions = createSessions({ ledger, bus, metrics, log, clock });
+
+  let isDraining = false;
+  const { publicApp, internalApp } = createApps({
+    sessions,
+    rooms,
+    ready: () => ledger.ready(),
+    isDraining: () => isDraining,
+    secret: new TextEncoder().encode(config.tokenSecret),
+    internalKey: config.internalKey,
+    allowedOrigins: config.allowedOrigins,
+    log,
+    metrics,
+    clock,
+  });
+  // The rest of the time is for what the requests stand on.
+  const requestsMs = config.drainMs * 0.7;
+  const publicListener = createListener({
+    name: 'public listener',
+    app: publicApp,
+    host: config.publicHost,
+    port: config.publicPort,
+    isHttp2: config.isHttp2,
+    log,
+    drainMs: requestsMs,
+  });
+  const internalListener = createListener({
+    name: 'internal listener',
+    app: internalApp,
+    host: config.internalHost,
+    port: config.internalPort,
+    isHttp2: false,
+    log,
+    drainMs: requestsMs,
+  });
+
+  const listeners: readonly Service[] = [internalListener, publicListener];
+
+  /** Readers are told to go and appends in flight finish, and only then is what they stand on taken away. */
+  async function stop(): Promise<void> {
+    isDraining = true;
+    // A listener stops accepting at once, and has stopped when its last request is answered or its time is over.
+    const stopped = Promise.all(listeners.map((listener) => listener.stop()));
+    rooms.drain(config.goawayWindowMs);
+    await stopAll([rooms], log);
+    await stopped;
+    await stopAll([ledger, bus], log);
+  }
+
+  let stopping: Promise<void> | undefined;
+  return {
+    name: 'gateway',
+    async start() {
+      watchProcess(metrics);
+      await startAll([ledger, bus, rooms, ...listeners], log);
+    },
+    stop() {
+      stopping ??= stop();
+      return stopping;
+    },
+    get publicUrl() {
+      return publicListener.url;
+    },
+    get internalUrl() {
+      return internalListener.url;
+    },
+  };
+}

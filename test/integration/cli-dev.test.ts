@@ -1,0 +1,155 @@
+/** `ledgerline dev` needs nothing, says where it is, keeps its word across restarts, and leaves nothing running. */
+import { once } from 'node:events';
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { endAll, makeWorkingFolder, runCli, startCli } from '../support/cli.ts';
+import type { Cli } from '../support/cli.ts';
+import { freshDatabase } from '../support/services.ts';
+import { eventually } from '../support/waits.ts';
+
+interface Server {
+  readonly public: string;
+  readonly internal: string;
+  readonly token: string;
+  readonly key: string;
+}
+
+let folder: ReturnType<typeof makeWorkingFolder>;
+beforeEach(() => {
+  folder = makeWorkingFolder();
+});
+afterEach(async () => {
+  await endAll();
+  await eventually('no Postgres is left', () => !isPostgresThere());
+  folder.remove();
+});
+
+const inData = (...names: string[]): string => join(folder.path, '.ledgerline', ...names);
+const isPostgresThere = (): boolean => existsSync(inData('postgres', 'cluster', 'data', 'postmaster.pid'));
+const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(8);
+
+function dev(...options: string[]): Cli {
+  return startCli(['dev', '--port', '0', '--internal-port', '0', '--json', ...options], { folder: folder.path });
+}
+
+/** The first line on standard output. */
+function addressOf(cli: Cli): Promise<Server> {
+  return eventually('the development server says where it is', () => {
+    const end = cli.stdout().indexOf('\n');
+    return end < 0 ? undefined : (JSON.parse(cli.stdout().slice(0, end)) as Server);
+  });
+}
+
+async function firstBytes(url: string, token: string): Promise<string> {
+  const stopping = new AbortController();
+  const response = await fetch(url, { headers: { authorization: `Bearer ${token}` }, signal: stopping.signal });
+  let text = '';
+  const decoder = new TextDecoder();
+  for await (const bytes of response.body!) {
+    text += decoder.decode(bytes, { stream: true });
+    if (text.includes('"sequence":5,')) break;
+  }
+  stopping.abort();
+  return text;
+}
+
+describe('the development server', () => {
+  it('starts with nothing, plays the demo, and says how to reach it in its first line', async () => {
+    const cli = dev();
+    const server = await addressOf(cli);
+    expect(Object.keys(server)).toEqual(['public', 'internal', 'token', 'key']);
+    expect(JSON.parse(readFileSync(inData('dev.json'), 'utf8'))).toEqual(server);
+    expect([modeOf(inData('dev.json')), modeOf(inData('secrets.json'))]).toEqual(['600', '600']);
+    const played = await firstBytes(`${server.public}/sessions/demo/stream`, server.token);
+    expect(played).toContain('"type":"message.created"');
+    expect(played).toContain('"type":"reasoning.delta"');
+    cli.signal('SIGINT');
+    expect(await cli.exit).toBe(0);
+    expect(cli.stderr()).toBe('');
+    expect(cli.stdout().split('\n')).toHaveLength(2);
+    expect([isPostgresThere(), existsSync(inData('dev.json'))]).toEqual([false, false]);
+  });
+
+  it('keeps its data and its secrets, so that a restart ends no token', async () => {
+    const first = dev('--no-demo');
+    const { internal, key, token } = await addressOf(first);
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+    await fetch(`${internal}/sessions`, { method: 'POST', headers, body: '{"session":"kept"}' });
+    first.signal('SIGTERM');
+    expect(await first.exit).toBe(0);
+    const again = await addressOf(dev('--no-demo'));
+    expect(again.key).toBe(key);
+    const answer = await fetch(`${again.public}/sessions/kept`, { headers: { authorization: `Bearer ${token}` } });
+    expect(answer.status).toBe(200);
+  });
+
+  it('starts again after it was killed, and is told apart from one that runs', async () => {
+    const killed = dev('--no-demo');
+    await addressOf(killed);
+    killed.signal('SIGKILL');
+    expect(await killed.exit).toBe(137);
+    await addressOf(dev('--no-demo'));
+    const second = await runCli(['dev', '--port', '0', '--internal-port', '0'], { folder: folder.path });
+    expect(second).toMatchObject({ code: 1, stdout: '' });
+    expect(second.stderr).toMatch(/^ledgerline: a development server is running in .+\.ledgerline already: stop it, or .+--data\n$/);
+  });
+
+  it('names the port that is taken and the option that chooses another, and leaves no Postgres', async () => {
+    const other = createServer().listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const port = String((other.address() as AddressInfo).port);
+    const taken = await runCli(['dev', '--port', port, '--internal-port', '0'], { folder: folder.path });
+    expect(taken).toMatchObject({ code: 1, stdout: '' });
+    expect(taken.stderr).toBe(`ledgerline: port ${port} is taken by another process: choose another with --port\n`);
+    const internal = await runCli(['dev', '--port', '0', '--internal-port', port], { folder: folder.path });
+    expect(internal.stderr).toContain('choose another with --internal-port');
+    other.close();
+    expect(isPostgresThere()).toBe(false);
+  });
+
+  it('ends at once on the second signal, and Postgres with it', async () => {
+    const cli = dev('--no-demo');
+    const { internal, key } = await addressOf(cli);
+    // A request whose body never ends is what a drain waits for.
+    const { hostname, port } = new URL(internal);
+    const socket = connect(Number(port), hostname);
+    socket.on('error', () => undefined);
+    socket.write(`POST /sessions HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{`);
+    await eventually('the request is in flight', async () => (await inFlight(internal)) > 1);
+    cli.signal('SIGINT');
+    await eventually('it drains', () => refuses(internal));
+    cli.signal('SIGINT');
+    expect(await cli.exit).toBe(1);
+    socket.destroy();
+    await eventually('Postgres is gone', () => !isPostgresThere());
+  });
+
+  it('takes a database that it is given, and needs no Postgres of its own', async () => {
+    const database = await freshDatabase({ isEmpty: true });
+    const cli = startCli(['dev', '--port', '0', '--internal-port', '0', '--no-demo'], {
+      folder: folder.path,
+      environment: { DATABASE_URL: database.url },
+    });
+    await eventually('it greets', () => cli.stdout().includes('Ledgerline is running'));
+    expect(existsSync(inData('postgres'))).toBe(false);
+    cli.signal('SIGTERM');
+    expect(await cli.exit).toBe(0);
+    await database.drop();
+  });
+});
+
+/** Connections that the process has open: what is in flight, and the one that asks. */
+async function inFlight(internal: string): Promise<number> {
+  const metrics = await (await fetch(`${internal}/metrics`)).text();
+  return Number(/nodejs_active_resources\{type="TCPSocketWrap"\} (\d+)/.exec(metrics)?.[1] ?? 0);
+}
+
+async function refuses(url: string): Promise<boolean> {
+  return fetch(url).then(
+    () => false,
+    () => true,
+  );
+}

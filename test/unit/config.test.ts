@@ -1,0 +1,164 @@
+/** The environment becomes settings, or one error that names every variable that is wrong. */
+import { describe, expect, it } from 'vitest';
+import { LedgerlineError } from '../../src/base/errors.ts';
+import { limits } from '../../src/base/limits.ts';
+import { readClientConfig, readDatabaseUrl, readServerConfig } from '../../src/config.ts';
+
+const required = {
+  DATABASE_URL: 'postgres://user:secret-password@db.example:5432/app',
+  LEDGERLINE_TOKEN_SECRET: 't'.repeat(32),
+  LEDGERLINE_INTERNAL_KEY: 'k'.repeat(32),
+};
+
+function refusal(read: () => unknown): LedgerlineError {
+  try {
+    read();
+  } catch (error) {
+    if (error instanceof LedgerlineError) return error;
+    throw error;
+  }
+  throw new Error('nothing was refused');
+}
+
+const refusalOf = (env: Record<string, string>) => refusal(() => readServerConfig({ ...required, ...env }));
+
+describe('the settings of a server', () => {
+  it('need the database and both secrets, and have a default for everything else', () => {
+    expect(readServerConfig(required)).toEqual({
+      databaseUrl: required.DATABASE_URL,
+      databasePrepare: true,
+      natsUrl: undefined,
+      natsSubjectRoot: 'ledgerline',
+      publicHost: '0.0.0.0',
+      publicPort: 8080,
+      internalHost: '127.0.0.1',
+      internalPort: 8081,
+      isHttp2: false,
+      tokenSecret: required.LEDGERLINE_TOKEN_SECRET,
+      internalKey: required.LEDGERLINE_INTERNAL_KEY,
+      allowedOrigins: [],
+      logLevel: 'info',
+      drainMs: limits.drainMs,
+      goawayWindowMs: 5_000,
+    });
+  });
+
+  it('are all read', () => {
+    const config = readServerConfig({
+      ...required,
+      NATS_URL: 'nats://one:4222, tls://two:4222',
+      LEDGERLINE_DATABASE_PREPARE: 'false',
+      LEDGERLINE_NATS_SUBJECT_ROOT: 'tenant-1.ledgerline',
+      LEDGERLINE_PUBLIC_HOST: '::',
+      LEDGERLINE_PUBLIC_PORT: '0',
+      LEDGERLINE_INTERNAL_HOST: '10.0.0.1',
+      LEDGERLINE_INTERNAL_PORT: '65535',
+      LEDGERLINE_HTTP2: 'on',
+      LEDGERLINE_ALLOWED_ORIGINS: 'https://app.example.com, http://localhost:5173',
+      LEDGERLINE_LOG_LEVEL: 'debug',
+      LEDGERLINE_DRAIN_MS: '2000',
+      LEDGERLINE_GOAWAY_WINDOW_MS: '300',
+    });
+    expect(config).toMatchObject({
+      natsUrl: 'nats://one:4222,tls://two:4222',
+      databasePrepare: false,
+      natsSubjectRoot: 'tenant-1.ledgerline',
+      publicHost: '::',
+      publicPort: 0,
+      internalHost: '10.0.0.1',
+      internalPort: 65_535,
+      isHttp2: true,
+      allowedOrigins: ['https://app.example.com', 'http://localhost:5173'],
+      logLevel: 'debug',
+      drainMs: 2_000,
+      goawayWindowMs: 300,
+    });
+  });
+
+  it('are refused without secrets, with the name of each and how to make one', () => {
+    const { code, message } = refusal(() => readServerConfig({}));
+    expect(code).toBe('configuration');
+    const lines = message.split('\n');
+    expect(lines).toHaveLength(3);
+    expect(lines[0]).toMatch(/^DATABASE_URL is missing: .*postgres:\/\//);
+    expect(lines[1]).toMatch(/^LEDGERLINE_TOKEN_SECRET is missing: .*openssl rand -base64 32/);
+    expect(lines[2]).toMatch(/^LEDGERLINE_INTERNAL_KEY is missing: .*openssl rand -base64 32/);
+  });
+
+  it('take an empty variable for an absent one, as compose files pass it', () => {
+    expect(readServerConfig({ ...required, NATS_URL: '', LEDGERLINE_PUBLIC_PORT: '' })).toMatchObject({
+      natsUrl: undefined,
+      publicPort: 8080,
+    });
+    expect(refusalOf({ LEDGERLINE_INTERNAL_KEY: '' }).message).toMatch(/^LEDGERLINE_INTERNAL_KEY is missing/);
+  });
+
+  it.each([
+    ['DATABASE_URL', 'mysql://localhost/app'],
+    ['DATABASE_URL', 'localhost:5432'],
+    ['NATS_URL', 'http://localhost:4222'],
+    ['NATS_URL', 'nats://one:4222,'],
+    ['LEDGERLINE_NATS_SUBJECT_ROOT', 'a..b'],
+    ['LEDGERLINE_NATS_SUBJECT_ROOT', 'ledgerline.>'],
+    ['LEDGERLINE_PUBLIC_HOST', 'http://0.0.0.0'],
+    ['LEDGERLINE_PUBLIC_PORT', '65536'],
+    ['LEDGERLINE_PUBLIC_PORT', '-1'],
+    ['LEDGERLINE_INTERNAL_PORT', '80a'],
+    ['LEDGERLINE_INTERNAL_PORT', '8e3'],
+    ['LEDGERLINE_HTTP2', 'maybe'],
+    ['LEDGERLINE_TOKEN_SECRET', 'short'],
+    ['LEDGERLINE_INTERNAL_KEY', 'k'.repeat(31)],
+    ['LEDGERLINE_INTERNAL_KEY', `${'k'.repeat(32)} and more`],
+    ['LEDGERLINE_ALLOWED_ORIGINS', '*'],
+    ['LEDGERLINE_ALLOWED_ORIGINS', 'https://app.example.com/'],
+    ['LEDGERLINE_ALLOWED_ORIGINS', 'https://app.example.com/path'],
+    ['LEDGERLINE_LOG_LEVEL', 'verbose'],
+    ['LEDGERLINE_DRAIN_MS', '1.5'],
+    ['LEDGERLINE_GOAWAY_WINDOW_MS', '3600001'],
+  ])('refuse %s=%s by name', (name, text) => {
+    const { code, message } = refusalOf({ [name]: text });
+    expect(code).toBe('configuration');
+    expect(message.split('\n')).toHaveLength(1);
+    expect(message.startsWith(`${name} `)).toBe(true);
+  });
+
+  it('are never repeated in an error, for they may be secrets', () => {
+    const { message } = refusalOf({
+      DATABASE_URL: 'mysql://user:secret-password@db/app',
+      LEDGERLINE_TOKEN_SECRET: 'secret-token',
+      LEDGERLINE_INTERNAL_KEY: 'secret-key',
+    });
+    expect(message.split('\n')).toHaveLength(3);
+    expect(message).not.toContain('secret-');
+  });
+});
+
+describe('the settings of the command line', () => {
+  it('are all optional', () => {
+    expect(readClientConfig({})).toEqual({
+      url: undefined,
+      internalUrl: undefined,
+      token: undefined,
+      key: undefined,
+      tokenSecret: undefined,
+    });
+  });
+
+  it('lose the final slash of an address, so that paths can follow', () => {
+    expect(readClientConfig({ LEDGERLINE_URL: 'https://stream.example.com/ledger/' }).url).toBe(
+      'https://stream.example.com/ledger',
+    );
+  });
+
+  it('refuse what is no address, and what no header can carry', () => {
+    const { message } = refusal(() => readClientConfig({ LEDGERLINE_URL: 'localhost:8080', LEDGERLINE_TOKEN: 'a b' }));
+    expect(message.split('\n').map((line) => line.split(' ')[0])).toEqual(['LEDGERLINE_URL', 'LEDGERLINE_TOKEN']);
+  });
+});
+
+describe('the database alone', () => {
+  it('is asked for by name', () => {
+    expect(readDatabaseUrl(required)).toBe(required.DATABASE_URL);
+    expect(refusal(() => readDatabaseUrl({})).message).toMatch(/^DATABASE_URL is missing/);
+  });
+});
