@@ -1,0 +1,12 @@
+/** The typed error that a call throws. */
+import { LedgerlineError } from '../../src/base/errors.ts';
+
+export function refusal(call: () => unknown): LedgerlineError {
+  try {
+    call();
+  } catch (error) {
+    if (error instanceof LedgerlineError) return error;
+    throw error;
+  }
+  throw new Error('it was not refused');
+}

@@ -1,0 +1,128 @@
+/** Both HTTP listeners over scripted sessions and rooms: for answers that no real ledger gives on demand. */
+import { PassThrough } from 'node:stream';
+import { pino } from 'pino';
+import { systemClock } from '../../src/base/clock.ts';
+import type { Log } from '../../src/base/log.ts';
+import { silentLog } from '../../src/base/log.ts';
+import { createMetrics } from '../../src/base/metrics.ts';
+import type { Metrics } from '../../src/base/metrics.ts';
+import { toCursor } from '../../src/event/sequence.ts';
+import { createApps } from '../../src/http/app.ts';
+import type { AppDependencies, Apps } from '../../src/http/app.ts';
+import { createListener } from '../../src/http/listener.ts';
+import type { AppendRequest, Head, SessionRow } from '../../src/ledger/ledger.ts';
+import type { JoinRequest } from '../../src/room/rooms.ts';
+import type { Sessions } from '../../src/session/sessions.ts';
+import { mintTestToken } from './token.ts';
+import type { TokenOptions } from './token.ts';
+
+const SECRET = 'a secret of the tests, long enough for HS256';
+export const KEY = 'a-key-of-the-tests-that-is-long-enough';
+
+export const openHead: Head = { head: toCursor(3), floor: toCursor(0), state: 'open' };
+
+export function row(session: string, head: Head = openHead, owner?: string): SessionRow {
+  return { session, ...head, metadata: {}, owner, createdAt: '2026-11-30T04:00:00.000Z' };
+}
+
+export interface StubOptions {
+  readonly sessions?: Partial<Sessions>;
+  readonly readHead?: (session: string) => Promise<Head | undefined>;
+  readonly join?: (request: JoinRequest) => void;
+  readonly ready?: () => Promise<void>;
+  readonly isDraining?: () => boolean;
+  readonly allowedOrigins?: readonly string[];
+  readonly log?: Log;
+  readonly isHttp2?: boolean;
+  readonly drainMs?: number;
+  /** Puts something in front of the apps. */
+  readonly around?: (apps: Apps) => Apps;
+}
+
+export interface StubGateway {
+  readonly publicUrl: string;
+  readonly internalUrl: string;
+  /** Everything that reached the ledger. */
+  readonly appends: AppendRequest[];
+  readonly joins: JoinRequest[];
+  readonly metrics: Metrics;
+  token(options?: TokenOptions): Promise<string>;
+  stopPublic(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const missing = (): Promise<never> => Promise.reject(new Error('not scripted'));
+
+export async function startStubGateway(options: StubOptions = {}): Promise<StubGateway> {
+  const appends: AppendRequest[] = [];
+  const joins: JoinRequest[] = [];
+  const metrics = createMetrics();
+  const log = options.log ?? silentLog;
+  const sessions: Sessions = {
+    append: missing,
+    create: missing,
+    describe: (session) => Promise.resolve(row(session)),
+    close: missing,
+    delete: missing,
+    history: missing,
+    ...options.sessions,
+  };
+  const dependencies: AppDependencies = {
+    sessions: {
+      ...sessions,
+      append(request) {
+        appends.push(request);
+        return sessions.append(request);
+      },
+    },
+    rooms: {
+      readHead: options.readHead ?? (() => Promise.resolve(openHead)),
+      join(request) {
+        joins.push(request);
+        options.join?.(request);
+      },
+      describe: () => undefined,
+    },
+    ready: options.ready ?? (() => Promise.resolve()),
+    isDraining: options.isDraining ?? (() => false),
+    secret: new TextEncoder().encode(SECRET),
+    internalKey: KEY,
+    allowedOrigins: options.allowedOrigins ?? [],
+    log,
+    metrics,
+    clock: systemClock,
+  };
+  const around = options.around ?? ((apps: Apps) => apps);
+  const { publicApp, internalApp } = around(createApps(dependencies));
+  const shared = { host: '127.0.0.1', port: 0, log, drainMs: options.drainMs ?? 1_000 };
+  const publicListener = createListener({
+    name: 'public',
+    app: publicApp,
+    isHttp2: options.isHttp2 ?? false,
+    ...shared,
+  });
+  const internalListener = createListener({ name: 'internal', app: internalApp, isHttp2: false, ...shared });
+  await publicListener.start();
+  await internalListener.start();
+  return {
+    publicUrl: publicListener.url,
+    internalUrl: internalListener.url,
+    appends,
+    joins,
+    metrics,
+    token: (token) => mintTestToken(SECRET, token),
+    stopPublic: () => publicListener.stop(),
+    async stop() {
+      for (const { writer } of joins) writer.destroy();
+      await Promise.all([publicListener.stop(), internalListener.stop()]);
+    },
+  };
+}
+
+/** A log whose lines a test can read. */
+export function recordingLog(): { log: Log; lines: () => string } {
+  const stream = new PassThrough();
+  const chunks: string[] = [];
+  stream.on('data', (chunk: Buffer) => chunks.push(chunk.toString()));
+  return { log: pino({ level: 'debug', base: null }, stream), lines: () => chunks.join('') };
+}

@@ -1,0 +1,23 @@
+/** Mints a reader's token the way an application would: with a JWT library and the secret, and nothing of ours. */
+import { randomUUID } from 'node:crypto';
+import { SignJWT } from 'jose';
+
+export interface TokenOptions {
+  /** Ids, `prefix-*`, or `*`. */
+  readonly sessions?: readonly string[];
+  /** Words separated by spaces. */
+  readonly scope?: string;
+  readonly subject?: string;
+  readonly ttlSeconds?: number;
+}
+
+export async function mintTestToken(secret: string, options: TokenOptions = {}): Promise<string> {
+  const { sessions = ['*'], scope = 'read write create', subject = 'tester', ttlSeconds = 3_600 } = options;
+  return new SignJWT({ sessions, scope })
+    .setProtectedHeader({ alg: 'HS256' })
+    .setSubject(subject)
+    .setJti(randomUUID())
+    .setIssuedAt()
+    .setExpirationTime(Math.floor(Date.now() / 1_000) + ttlSeconds)
+    .sign(new TextEncoder().encode(secret));
+}

@@ -1,0 +1,34 @@
+/** The repository's text as the tidy rules see it. */
+import { readFileSync, readdirSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+export interface Source {
+  /** From the root, with forward slashes. */
+  readonly path: string;
+  readonly text: string;
+}
+
+/** Every file below a folder whose name ends so. */
+export function readSources(folder: string, ending = '.ts'): Source[] {
+  return readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith(ending))
+    .map((entry) => join(entry.parentPath, entry.name))
+    .toSorted()
+    .map((path) => ({ path: relative(root, path).replaceAll('\\', '/'), text: readFileSync(path, 'utf8') }));
+}
+
+export const readText = (path: string): string => readFileSync(join(root, path), 'utf8');
+
+/** A comment of a line needs a space before it, so that `//` in an address is none. */
+const COMMENT = /\/\*[\s\S]*?\*\/|(?<=^|\s)\/\/.*$/gm;
+
+/** Comments blanked out, lines kept. */
+export const codeOf = (text: string): string => text.replace(COMMENT, (comment) => comment.replace(/[^\n]/g, ' '));
+
+export const commentsOf = (text: string): string[] => text.match(COMMENT) ?? [];
+
+/** The line of an offset, from 1. */
+export const lineAt = (text: string, offset: number): number => text.slice(0, offset).split('\n').length;
