@@ -1,0 +1,192 @@
+/**
+ * Appends through the commit group beside the transaction that everybody writes first.
+ *
+ * Method. Both sides run in this process, on the same Postgres with fsync on, storing the same token deltas of about
+ * 60 bytes, one an append. The naive side is BEGIN, SELECT … FOR UPDATE of the head, INSERT, UPDATE of the head, COMMIT
+ * as five round trips on a pool of 10 connections. The ledger's side is `ledger.append`. Writers are closed loops: each
+ * sends its next append when the last was answered; 32 writers on 1 session, and one writer for each of 100 and of 1,000
+ * sessions. Rounds of the two sides alternate in one run, after one unmeasured round of each, and a figure is the median
+ * of its rounds, so that a machine's mood meets both. The lone writer is one loop on one session: its p50 stands beside
+ * that of the same statement sent bare, by the driver alone.
+ *
+ * Runs on LEDGERLINE_BENCH_DATABASE_URL when that is set, else on an embedded Postgres in a folder of its own.
+ */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { performance } from 'node:perf_hooks';
+import { pathToFileURL } from 'node:url';
+import { systemClock } from '../src/base/clock.ts';
+import { silentLog } from '../src/base/log.ts';
+import { createMetrics } from '../src/base/metrics.ts';
+import { embeddedPostgres } from '../src/db/embedded.ts';
+import { migrate } from '../src/db/migrate.ts';
+import { connect, disconnect } from '../src/db/postgres.ts';
+import type { Sql } from '../src/db/postgres.ts';
+import { appendRun } from '../src/ledger/append-statement.ts';
+import { createLedger } from '../src/ledger/postgres-ledger.ts';
+
+interface Report {
+  readonly name: string;
+  readonly method: string;
+  readonly rows: Array<Record<string, string | number>>;
+}
+
+type Append = (session: string) => Promise<unknown>;
+
+const payload = JSON.stringify({ message: 'm-1', text: ' of the order that you placed on' });
+const event = { type: 'text.delta', data: payload, bytes: Buffer.byteLength(payload) };
+
+const workloads = [
+  { sessions: 1, writers: 32 },
+  { sessions: 100, writers: 100 },
+  { sessions: 1_000, writers: 1_000 },
+];
+
+export async function run(options: { quick: boolean }): Promise<Report> {
+  const roundMs = options.quick ? 500 : 3_000;
+  const rounds = options.quick ? 3 : 5;
+  const database = await openDatabase();
+  const ledger = createLedger({ url: database.url, log: silentLog, metrics: createMetrics(), clock: systemClock });
+  const pool = connect({ url: database.url, connections: 10, name: 'bench naive', log: silentLog });
+  const single = connect({
+    url: database.url,
+    connections: 1,
+    name: 'bench bare',
+    log: silentLog,
+    settings: { enable_seqscan: 'off' },
+  });
+  try {
+    await migrate(database.url, silentLog);
+    const prefix = `bench-${Date.now()}`;
+    const sessionsOf = async (side: string, count: number): Promise<string[]> => {
+      const names = Array.from({ length: count }, (_, index) => `${prefix}-${side}-${count}-${index}`);
+      await Promise.all(names.map((name) => ledger.create(name, {})));
+      return names;
+    };
+    const group: Append = (session) => ledger.append({ session, events: [event] });
+    const rows: Report['rows'] = [];
+
+    for (const { sessions, writers } of workloads) {
+      const [ours, theirs] = [await sessionsOf('group', sessions), await sessionsOf('naive', sessions)];
+      const results: { group: Round[]; naive: Round[] } = { group: [], naive: [] };
+      for (let index = -1; index < rounds; index++) {
+        const naive = await measure((session) => naiveAppend(pool, session), theirs, writers, roundMs);
+        const grouped = await measure(group, ours, writers, roundMs);
+        if (index >= 0) {
+          results.naive.push(naive);
+          results.group.push(grouped);
+        }
+      }
+      const [fast, slow] = [median(results.group, 'perSecond'), median(results.naive, 'perSecond')];
+      rows.push({
+        sessions,
+        writers,
+        'naive/s': Math.round(slow),
+        'group/s': Math.round(fast),
+        times: round(fast / slow),
+        'naive p50/p99 ms': `${round(median(results.naive, 'p50'))}/${round(median(results.naive, 'p99'))}`,
+        'group p50/p99 ms': `${round(median(results.group, 'p50'))}/${round(median(results.group, 'p99'))}`,
+        'naive µs of CPU': round(median(results.naive, 'cpuMicros')),
+        'group µs of CPU': round(median(results.group, 'cpuMicros')),
+      });
+    }
+
+    const [[ours = ''], [bare = '']] = [await sessionsOf('lone', 1), await sessionsOf('bare', 1)];
+    const lone: { group: Round[]; bare: Round[] } = { group: [], bare: [] };
+    for (let index = -1; index < rounds; index++) {
+      const direct = await measure((session) => appendRun(single, [{ session, events: [event] }]), [bare], 1, roundMs);
+      const grouped = await measure(group, [ours], 1, roundMs);
+      if (index >= 0) {
+        lone.bare.push(direct);
+        lone.group.push(grouped);
+      }
+    }
+    rows.push({
+      sessions: 1,
+      writers: 1,
+      'bare statement p50 ms': round(median(lone.bare, 'p50'), 3),
+      'ledger p50 ms': round(median(lone.group, 'p50'), 3),
+      times: round(median(lone.group, 'p50') / median(lone.bare, 'p50')),
+    });
+    return { name: 'commit group', method: 'bench/commit-group.ts', rows };
+  } finally {
+    await ledger.stop();
+    await disconnect(pool, 1_000);
+    await disconnect(single, 1_000);
+    await database.close();
+  }
+}
+
+async function naiveAppend(pool: Sql, session: string): Promise<void> {
+  await pool.begin(async (tx) => {
+    const [head] = await tx<{ last_sequence: number }[]>`
+      select last_sequence from ledgerline.session_head where session = ${session}::text and state = 'open' for update`;
+    const sequence = (head?.last_sequence ?? 0) + 1;
+    await tx`
+      insert into ledgerline.event (session, sequence, type, payload, bytes, created_at)
+      values (${session}::text, ${sequence}::bigint, ${event.type}::text, ${event.data}::text::json, ${event.bytes}::int, clock_timestamp())`;
+    await tx`update ledgerline.session_head set last_sequence = ${sequence}::bigint where session = ${session}::text`;
+  });
+}
+
+interface Round {
+  readonly perSecond: number;
+  readonly p50: number;
+  readonly p99: number;
+  readonly cpuMicros: number;
+}
+
+async function measure(append: Append, sessions: readonly string[], writers: number, roundMs: number): Promise<Round> {
+  const times: number[] = [];
+  const cpu = process.cpuUsage();
+  const started = performance.now();
+  const end = started + roundMs;
+  await Promise.all(
+    Array.from({ length: writers }, async (_, index) => {
+      const session = sessions[index % sessions.length] ?? '';
+      for (let before = performance.now(); before < end;) {
+        await append(session);
+        const now = performance.now();
+        times.push(now - before);
+        before = now;
+      }
+    }),
+  );
+  const seconds = (performance.now() - started) / 1000;
+  const used = process.cpuUsage(cpu);
+  times.sort((a, b) => a - b);
+  return {
+    perSecond: times.length / seconds,
+    p50: times[times.length >> 1] ?? 0,
+    p99: times[Math.floor(times.length * 0.99)] ?? 0,
+    cpuMicros: (used.user + used.system) / times.length,
+  };
+}
+
+function median(rounds: readonly Round[], figure: keyof Round): number {
+  const sorted = rounds.map((each) => each[figure]).toSorted((a, b) => a - b);
+  return sorted[sorted.length >> 1] ?? 0;
+}
+
+const round = (value: number, digits = 1): number => Number(value.toFixed(digits));
+
+async function openDatabase(): Promise<{ url: string; close(): Promise<void> }> {
+  const given = process.env['LEDGERLINE_BENCH_DATABASE_URL'];
+  if (given !== undefined) return { url: given, close: () => Promise.resolve() };
+  const folder = await mkdtemp(join(tmpdir(), 'ledgerline-bench-'));
+  const server = embeddedPostgres({ folder, log: silentLog });
+  await server.start();
+  return {
+    url: server.url,
+    async close() {
+      await server.stop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  const report = await run({ quick: process.argv.includes('--quick') });
+  for (const row of report.rows) console.table([row]);
+}
