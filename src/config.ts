@@ -126,7 +126,8 @@ function hasProtocol(text: string, protocols: readonly string[]): boolean {
 }
 
 function databaseUrl(text: string): string {
-  if (!hasProtocol(text, ['postgres:', 'postgresql:'])) throw new Error(`is not a Postgres address: ${databaseExample}`);
+  if (!hasProtocol(text, ['postgres:', 'postgresql:']))
+    throw new Error(`is not a Postgres address: ${databaseExample}`);
   return text;
 }
 
@@ -139,7 +140,8 @@ function natsUrl(text: string): string {
 }
 
 function subject(text: string): string {
-  if (!/^[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*$/.test(text)) throw new Error('is not a subject: words of A-Z a-z 0-9 _ -, joined by dots');
+  if (!/^[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*$/.test(text))
+    throw new Error('is not a subject: words of A-Z a-z 0-9 _ -, joined by dots');
   return text;
 }
 
@@ -186,10 +188,15 @@ function credential(text: string): string {
 
 /** Browsers send exact origins, so only exact ones are compared. */
 function origins(text: string): readonly string[] {
-  const list = text.split(',').map((origin) => origin.trim()).filter((origin) => origin !== '');
+  const list = text
+    .split(',')
+    .map((origin) => origin.trim())
+    .filter((origin) => origin !== '');
   for (const origin of list) {
     if (!hasProtocol(origin, ['http:', 'https:']) || new URL(origin).origin !== origin) {
-      throw new Error('holds something that is not an origin, such as https://app.example.com (no path, no final slash)');
+      throw new Error(
+        'holds something that is not an origin, such as https://app.example.com (no path, no final slash)',
+      );
     }
   }
   return list;

@@ -3,7 +3,7 @@ import { systemClock } from './base/clock.ts';
 import type { Clock } from './base/clock.ts';
 import type { Log } from './base/log.ts';
 import { createMetrics, watchProcess } from './base/metrics.ts';
-import { startAll, stopAll } from './base/service.ts';
+import { startAll, stopAll, withDeadline } from './base/service.ts';
 import type { Service } from './base/service.ts';
 import type { Bus } from './bus/bus.ts';
 import { localBus } from './bus/local-bus.ts';
@@ -94,7 +94,8 @@ export function createGateway(config: ServerConfig, log: Log, overrides: Gateway
       await startAll([ledger, bus, rooms, ...listeners], log);
     },
     stop() {
-      stopping ??= stop();
+      // A server that does not let go must not keep this one: whatever was answered is stored.
+      stopping ??= withDeadline(stop(), config.drainMs, 'an orderly end');
       return stopping;
     },
     get publicUrl() {

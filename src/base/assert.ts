@@ -8,8 +8,3 @@ export class AssertionFailed extends Error {
 export function assert(condition: boolean, message: string): asserts condition {
   if (!condition) throw new AssertionFailed(message);
 }
-
-/** Marks a branch that a closed union leaves impossible; the compiler proves it, this line guards against `any`. */
-export function unreachable(value: never): never {
-  throw new AssertionFailed(`unreachable: ${String(value)}`);
-}

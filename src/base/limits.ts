@@ -63,6 +63,8 @@ export const limits = {
   historyBytes: 4 * MiB,
   /** Rows erased in one transaction when a session is deleted. */
   eraseRows: 10_000,
+  /** And of their payloads, so that a batch of large events ends in time, too. */
+  eraseBytes: 64 * MiB,
 
   // rooms
   /** Tails of all rooms together. */

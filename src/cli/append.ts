@@ -30,7 +30,11 @@ export function appendCommand(context: Context): Command {
     )
     .addArgument(sessionArgument())
     .requiredOption('-t, --type <type>', 'the type of every event', checked(eventTypeShape))
-    .option('--producer <id>', 'who appends; the same id twice is refused as a repeat (default: a fresh id)', checked(producerIdShape))
+    .option(
+      '--producer <id>',
+      'who appends; the same id twice is refused as a repeat (default: a fresh id)',
+      checked(producerIdShape),
+    )
     .addHelpText(
       'after',
       `
@@ -85,7 +89,9 @@ function checkPayload(number: number, text: string): void {
     JSON.parse(text);
     checkDepth(text);
   } catch (thrown) {
-    throw new LedgerlineError('malformed', `line ${number} cannot be appended: ${toError(thrown).message}`, { line: number });
+    throw new LedgerlineError('malformed', `line ${number} cannot be appended: ${toError(thrown).message}`, {
+      line: number,
+    });
   }
 }
 

@@ -85,11 +85,16 @@ export async function refusal(response: Response): Promise<LedgerlineError> {
 
 /** A server that cannot be reached, in words. */
 export function noAnswer(url: string, error: unknown): LedgerlineError {
-  return new LedgerlineError('unavailable', `no answer from ${url} (${causeOf(error)}): is the server running there?`, {}, error);
+  return new LedgerlineError(
+    'unavailable',
+    `no answer from ${url} (${causeOf(error)}): is the server running there?`,
+    {},
+    error,
+  );
 }
 
 /** What lies behind fetch's "fetch failed". */
-export function causeOf(thrown: unknown): string {
+function causeOf(thrown: unknown): string {
   const error = toError(thrown) as NodeJS.ErrnoException;
   return error.cause === undefined ? (error.code ?? error.message) : causeOf(error.cause);
 }

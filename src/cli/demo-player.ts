@@ -1,7 +1,7 @@
 /** Plays the demo into a session through the same door as every producer: once at the start, then only while somebody watches. */
 import { z } from 'zod';
 import { randomId, sleep } from '../base/clock.ts';
-import { toError } from '../base/errors.ts';
+import { LedgerlineError, toError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import type { Service } from '../base/service.ts';
 import { createProducer } from '../producer/producer.ts';
@@ -9,16 +9,15 @@ import { request } from './client.ts';
 import type { Target } from './client.ts';
 import { demoRun } from './demo-run.ts';
 
-export const DEMO_SESSION = 'demo';
+const DEMO_SESSION = 'demo';
 
-/** Between two performances, and between two looks at whether somebody watches. */
-const PAUSE_MS = 5_000;
-const LOOK_MS = 1_000;
+/** What is played, and how long it waits between two performances and between two looks at whether somebody watches. */
+const onStage = { run: demoRun, pauseMs: 5_000, lookMs: 1_000 };
 
 const watchedShape = z.object({ room: z.object({ subscribers: z.number() }).nullish() });
 
 /** `target` is the internal listener. A demo that fails is logged; it is never the server's failure. */
-export function createDemoPlayer(target: Target, log: Log): Service {
+export function createDemoPlayer(target: Target, log: Log, { run, pauseMs, lookMs } = onStage): Service {
   const stopping = new AbortController();
   let playing: Promise<void> = Promise.resolve();
 
@@ -32,7 +31,7 @@ export function createDemoPlayer(target: Target, log: Log): Service {
       signal: stopping.signal,
     });
     try {
-      for (const event of demoRun(performance)) {
+      for (const event of run(performance)) {
         await sleep(event.afterMs, stopping.signal);
         if (stopping.signal.aborted) return;
         await producer.append(event.type, event.data);
@@ -43,15 +42,21 @@ export function createDemoPlayer(target: Target, log: Log): Service {
   }
 
   async function isWatched(): Promise<boolean> {
-    const { room } = watchedShape.parse(await request(target, 'GET', `/sessions/${DEMO_SESSION}`));
-    return (room?.subscribers ?? 0) > 0;
+    try {
+      const { room } = watchedShape.parse(await request(target, 'GET', `/sessions/${DEMO_SESSION}`));
+      return (room?.subscribers ?? 0) > 0;
+    } catch (thrown) {
+      // Postgres is away for a moment: there is nothing to play into, so nobody is waiting for it.
+      if (thrown instanceof LedgerlineError && thrown.code === 'unavailable') return false;
+      throw thrown;
+    }
   }
 
   async function playOnAndOn(): Promise<void> {
     while (!stopping.signal.aborted) {
       await perform();
-      await sleep(PAUSE_MS, stopping.signal);
-      while (!stopping.signal.aborted && !(await isWatched())) await sleep(LOOK_MS, stopping.signal);
+      await sleep(pauseMs, stopping.signal);
+      while (!stopping.signal.aborted && !(await isWatched())) await sleep(lookMs, stopping.signal);
     }
   }
 

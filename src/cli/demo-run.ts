@@ -33,7 +33,11 @@ export function demoRun(performance: string): TimedEvent[] {
   return events;
 }
 
-function play(part: TurnBeat, add: (afterMs: number, type: string, data: object) => void, id: (what: string) => string): void {
+function play(
+  part: TurnBeat,
+  add: (afterMs: number, type: string, data: object) => void,
+  id: (what: string) => string,
+): void {
   switch (part.kind) {
     case 'thought':
     case 'answer': {

@@ -7,8 +7,21 @@ export type Beat =
 
 export type TurnBeat =
   | { readonly kind: 'thought' | 'answer'; readonly text: string }
-  | { readonly kind: 'tool'; readonly tool: string; readonly args: object; readonly takesMs: number; readonly result: object }
-  | { readonly kind: 'approval'; readonly tool: string; readonly args: object; readonly reason: string; readonly takesMs: number; readonly by: string };
+  | {
+      readonly kind: 'tool';
+      readonly tool: string;
+      readonly args: object;
+      readonly takesMs: number;
+      readonly result: object;
+    }
+  | {
+      readonly kind: 'approval';
+      readonly tool: string;
+      readonly args: object;
+      readonly reason: string;
+      readonly takesMs: number;
+      readonly by: string;
+    };
 
 export const demoScript: readonly Beat[] = [
   {
@@ -72,8 +85,14 @@ export const demoScript: readonly Beat[] = [
         takesMs: 1_100,
         result: {
           documents: [
-            { title: 'Transit damage', text: 'Replacement parts travel free of charge by the fastest courier available.' },
-            { title: 'Goodwill', text: 'Agents may refund shipping. Any refund of money needs the approval of a person.' },
+            {
+              title: 'Transit damage',
+              text: 'Replacement parts travel free of charge by the fastest courier available.',
+            },
+            {
+              title: 'Goodwill',
+              text: 'Agents may refund shipping. Any refund of money needs the approval of a person.',
+            },
           ],
         },
       },

@@ -17,7 +17,10 @@ export interface Claim {
  * path: not every file system can hold one, and its own path may have no more than about 100 bytes.
  */
 export async function claimDataFolder(data: string): Promise<Claim | undefined> {
-  const name = createHash('sha256').update(await realpath(data)).digest('hex').slice(0, 24);
+  const name = createHash('sha256')
+    .update(await realpath(data))
+    .digest('hex')
+    .slice(0, 24);
   const path = join(tmpdir(), `ledgerline-${name}.sock`);
   const server = (await listen(path)) ?? (await replace(path));
   if (server === undefined) return undefined;

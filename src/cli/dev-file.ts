@@ -1,9 +1,9 @@
 /** The files of a development server: its secrets, made once, and where it can be reached. */
-import { chmod, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { access, chmod, constants, mkdir, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { randomSecret } from '../base/clock.ts';
-import { LedgerlineError } from '../base/errors.ts';
+import { LedgerlineError, toError } from '../base/errors.ts';
 
 /** The data folder of the working folder, unless `--data` names another. */
 export const DATA_FOLDER = '.ledgerline';
@@ -14,12 +14,38 @@ export type Secrets = z.infer<typeof secretsShape>;
 const devServerShape = z.object({ public: z.url(), internal: z.url(), token: z.string(), key: z.string() });
 export type DevServer = z.infer<typeof devServerShape>;
 
-/** Makes the data folder. Others may pass through it, for Postgres runs as another user when started by root; every file closes itself. */
+/**
+ * Makes the data folder, or proves that it is ours: nothing is written into a folder that somebody else filled. Others
+ * may pass through it, for Postgres runs as another user when started by root; every file closes itself.
+ */
 export async function prepareDataFolder(data: string): Promise<void> {
-  const isNew = (await mkdir(data, { recursive: true })) !== undefined;
-  if (isNew) await chmod(data, 0o755);
-  await writeFile(join(data, '.gitignore'), '*\n');
+  const names = await openFolder(data);
+  if (names.length === 0) return writeFile(join(data, '.gitignore'), '*\n');
+  // A start that was killed early left no secrets yet.
+  const isOurs = names.includes('secrets.json') || names.every((name) => name === '.gitignore' || name === 'postgres');
+  if (isOurs) return;
+  throw new LedgerlineError('configuration', `${data} was not made by Ledgerline: choose an empty folder with --data`);
 }
+
+/** The names in it. */
+async function openFolder(data: string): Promise<string[]> {
+  try {
+    const isNew = (await mkdir(data, { recursive: true })) !== undefined;
+    if (isNew) await chmod(data, 0o755);
+    await access(data, constants.R_OK | constants.W_OK);
+    return await readdir(data);
+  } catch (error) {
+    const reason = reasons[(error as NodeJS.ErrnoException).code ?? ''] ?? `cannot be used: ${toError(error).message}`;
+    throw new LedgerlineError('configuration', `${data} ${reason}; choose another with --data`, {}, error);
+  }
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  EEXIST: 'is a file, not a folder',
+  ENOTDIR: 'lies below a file',
+  EACCES: 'may not be used by this user',
+  EROFS: 'lies where nothing can be written',
+};
 
 /** The same secrets at every start, so that a restart ends nobody's token. */
 export async function readOrMakeSecrets(data: string): Promise<Secrets> {
@@ -30,9 +56,12 @@ export async function readOrMakeSecrets(data: string): Promise<Secrets> {
   return made;
 }
 
-export const readSecrets = (data: string): Promise<Secrets | undefined> => read(join(data, 'secrets.json'), secretsShape);
-export const readDevServer = (data: string): Promise<DevServer | undefined> => read(join(data, 'dev.json'), devServerShape);
-export const writeDevServer = (data: string, server: DevServer): Promise<void> => writePrivate(join(data, 'dev.json'), server);
+export const readSecrets = (data: string): Promise<Secrets | undefined> =>
+  read(join(data, 'secrets.json'), secretsShape);
+export const readDevServer = (data: string): Promise<DevServer | undefined> =>
+  read(join(data, 'dev.json'), devServerShape);
+export const writeDevServer = (data: string, server: DevServer): Promise<void> =>
+  writePrivate(join(data, 'dev.json'), server);
 export const removeDevServer = (data: string): Promise<void> => rm(join(data, 'dev.json'), { force: true });
 
 async function read<T>(path: string, shape: z.ZodType<T>): Promise<T | undefined> {

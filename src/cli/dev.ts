@@ -78,9 +78,7 @@ async function runClaimed(context: Context, options: DevOptions, data: string): 
   };
   try {
     const databaseUrl =
-      config.databaseUrl === EMBEDDED
-        ? (await start(embeddedPostgres({ folder: data, log }))).url
-        : config.databaseUrl;
+      config.databaseUrl === EMBEDDED ? (await start(embeddedPostgres({ folder: data, log }))).url : config.databaseUrl;
     if (context.stop.aborted) return;
     await migrate(databaseUrl, log);
     if (context.stop.aborted) return;
@@ -96,7 +94,9 @@ async function runClaimed(context: Context, options: DevOptions, data: string): 
     };
     if (options.demo) await start(createDemoPlayer({ url: server.internal, credential: server.key }, log));
     await writeDevServer(data, server);
-    await context.output.print(options.json === true ? `${JSON.stringify(server)}\n` : greeting(server, data, options.demo));
+    await context.output.print(
+      options.json === true ? `${JSON.stringify(server)}\n` : greeting(server, data, options.demo),
+    );
     await stopped(context.stop);
   } finally {
     await removeDevServer(data);

@@ -26,8 +26,15 @@ export interface FollowOptions {
 
 export type FollowEnd = { readonly kind: 'end'; readonly reason: string } | { readonly kind: 'stopped' };
 
+interface Position {
+  /** The last id that a frame carried; an event's counts when the event has been written out. */
+  cursor: string | undefined;
+}
+
 /** What became of one connection. */
-type Visit = FollowEnd | { readonly kind: 'cut'; readonly why: string; readonly isServed: boolean; readonly waitMs: number };
+type Visit =
+  | FollowEnd
+  | { readonly kind: 'cut'; readonly why: string; readonly isServed: boolean; readonly waitMs: number };
 
 /** Past this the wait after failures grows no more. */
 const LONGEST_WAIT_MS = 10_000;
@@ -35,26 +42,27 @@ const LONGEST_WAIT_MS = 10_000;
 /** Throws what no later try can change: a token that does not reach the session, a session that is gone. */
 export async function follow(options: FollowOptions): Promise<FollowEnd> {
   const { clock, note, stop } = options;
-  /** The last id that a frame carried; an event's counts when the event has been written out. */
-  let cursor: string | undefined;
+  const position: Position = { cursor: undefined };
   let failures = 0;
   while (!stop.aborted) {
-    const visit = await visitOnce(options, cursor, (reached) => (cursor = reached));
+    const visit = await visitOnce(options, position);
     if (visit.kind !== 'cut') return visit;
-    if (visit.isServed) note(`${visit.why}; going on after ${cursor ?? 'the start'}`);
+    if (visit.isServed) note(`${visit.why}; going on after ${position.cursor ?? 'the start'}`);
     else if (failures === 0) note(`${visit.why} Trying again until it answers.`);
-    const backedOffMs = visit.isServed ? 0 : backoffMs({ firstMs: 1_000, capMs: LONGEST_WAIT_MS }, failures, clock.random());
+    const backedOffMs = visit.isServed
+      ? 0
+      : backoffMs({ firstMs: 1_000, capMs: LONGEST_WAIT_MS }, failures, clock.random());
     failures = visit.isServed ? 0 : failures + 1;
     await sleep(Math.max(visit.waitMs, backedOffMs), stop);
   }
   return { kind: 'stopped' };
 }
 
-async function visitOnce(options: FollowOptions, cursor: string | undefined, reach: (cursor: string) => void): Promise<Visit> {
+async function visitOnce(options: FollowOptions, position: Position): Promise<Visit> {
   const target = await options.target();
   const line = openLine(options);
   try {
-    const opened = await settle(fetch(streamUrl(target, options, cursor), request(target, cursor, line.signal)));
+    const opened = await settle(fetch(streamUrl(target, options, position), request(target, position, line.signal)));
     if (!opened.isKept) return lost(opened.thrown, { isServed: false, waitMs: 0 });
     const response = opened.value;
     if (response.status === 204) return { kind: 'end', reason: 'closed' };
@@ -92,18 +100,24 @@ async function visitOnce(options: FollowOptions, cursor: string | undefined, rea
     if (arrival.kind === 'events' && !(await options.onEvents(arrival.envelopes))) return { kind: 'stopped' };
     if (arrival.kind === 'end') return arrival;
     if (arrival.kind === 'denied') {
-      throw new LedgerlineError('unauthorized', `the token is ${arrival.reason}; the last event was ${cursor ?? 'none'}`);
+      throw new LedgerlineError(
+        'unauthorized',
+        `the token is ${arrival.reason}; the last event was ${position.cursor ?? 'none'}`,
+      );
     }
     if (arrival.kind === 'reset') options.note(`reset (${arrival.reason}): the stream goes on after ${arrival.cursor}`);
-    cursor = arrival.cursor;
-    reach(cursor);
+    position.cursor = arrival.cursor;
     return undefined;
   }
 
   function lost(thrown: unknown, terms: { isServed: boolean; waitMs: number }): Visit {
     if (options.stop.aborted) return { kind: 'stopped' };
     if (line.isSilent()) return { kind: 'cut', why: 'nothing came for too long', ...terms };
-    return { kind: 'cut', why: terms.isServed ? 'the connection was lost' : noAnswer(target.url, thrown).message, ...terms };
+    return {
+      kind: 'cut',
+      why: terms.isServed ? 'the connection was lost' : noAnswer(target.url, thrown).message,
+      ...terms,
+    };
   }
 }
 
@@ -133,12 +147,12 @@ function openLine({ stop, clock, silenceMs = limits.syncMs * 2.5 }: FollowOption
   };
 }
 
-function streamUrl(target: Target, { session, after }: FollowOptions, cursor: string | undefined): string {
+function streamUrl(target: Target, { session, after }: FollowOptions, { cursor }: Position): string {
   const query = cursor === undefined && after !== undefined ? `?after=${encodeURIComponent(after)}` : '';
   return `${target.url}/sessions/${encodeURIComponent(session)}/stream${query}`;
 }
 
-function request(target: Target, cursor: string | undefined, signal: AbortSignal): RequestInit {
+function request(target: Target, { cursor }: Position, signal: AbortSignal): RequestInit {
   return {
     signal,
     headers: {
@@ -156,7 +170,12 @@ async function answerFor(response: Response): Promise<Visit> {
   const error = await refusal(response);
   if (response.status < 500 && ![408, 425, 429].includes(response.status)) throw error;
   const seconds = Number(response.headers.get('retry-after') ?? '0');
-  return { kind: 'cut', why: `${error.message}.`, isServed: false, waitMs: Number.isFinite(seconds) ? seconds * 1_000 : 0 };
+  return {
+    kind: 'cut',
+    why: `${error.message}.`,
+    isServed: false,
+    waitMs: Number.isFinite(seconds) ? seconds * 1_000 : 0,
+  };
 }
 
 type Settled<T> = { readonly isKept: true; readonly value: T } | { readonly isKept: false; readonly thrown: unknown };

@@ -44,7 +44,8 @@ export function createFrameReader(): FrameReader {
     read(text) {
       arrived = [];
       parser.feed(text);
-      if (failure !== undefined) throw new LedgerlineError('internal', `this is no stream of Ledgerline's: ${failure.message}`);
+      if (failure !== undefined)
+        throw new LedgerlineError('internal', `this is no stream of Ledgerline's: ${failure.message}`);
       return together(arrived);
     },
     get retryMs() {

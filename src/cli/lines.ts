@@ -18,7 +18,8 @@ export async function* readLines(input: AsyncIterable<Uint8Array>, longestBytes:
 
   function keep(piece: Buffer): void {
     bytes += piece.length;
-    if (bytes > longestBytes) throw new LedgerlineError('too_large', `line ${number} has more than ${longestBytes} bytes`);
+    if (bytes > longestBytes)
+      throw new LedgerlineError('too_large', `line ${number} has more than ${longestBytes} bytes`);
     pieces.push(piece);
   }
 

@@ -58,7 +58,9 @@ function failure(thrown: unknown, { output }: Context): ExitCode {
   if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? exitCodes.done : exitCodes.wrongUse;
   const error = toError(thrown);
   // What nobody expected is a defect: its stack is the way to it.
-  output.note(`ledgerline: ${error instanceof LedgerlineError ? error.message.replaceAll('\n', '\nledgerline: ') : error.stack}`);
+  output.note(
+    `ledgerline: ${error instanceof LedgerlineError ? error.message.replaceAll('\n', '\nledgerline: ') : error.stack}`,
+  );
   return error instanceof LedgerlineError && error.code === 'configuration' ? exitCodes.wrongUse : exitCodes.failed;
 }
 

@@ -23,7 +23,9 @@ export function tokenCommand(context: Context): Command {
       'Prints a token signed with LEDGERLINE_TOKEN_SECRET, or with the secret of the development server in this folder.',
     )
     .option('-s, --session <id>', 'a session it reaches: an id, a prefix such as run-*, or * (repeatable)', collect, [])
-    .option('--scope <scopes>', 'what it may do: read, write, create, separated by spaces', scopeOption, ['read'] satisfies Scope[])
+    .option('--scope <scopes>', 'what it may do: read, write, create, separated by spaces', scopeOption, [
+      'read',
+    ] satisfies Scope[])
     .option('--ttl <time>', 'how long it holds: 90s, 15m, 12h, 30d', timeOption, 3_600)
     .option('--subject <name>', 'who it is for', 'cli')
     .addHelpText(
@@ -76,6 +78,7 @@ const secondsIn: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 
 
 function timeOption(text: string): number {
   const [, amount, unit] = /^([1-9][0-9]{0,7})([smhd])$/.exec(text) ?? [];
-  if (amount === undefined || unit === undefined) throw new InvalidArgumentError('It is a number and s, m, h or d: 15m.');
+  if (amount === undefined || unit === undefined)
+    throw new InvalidArgumentError('It is a number and s, m, h or d: 15m.');
   return Number(amount) * (secondsIn[unit] ?? 1);
 }

@@ -1,6 +1,7 @@
 /** Which user of this machine runs the embedded Postgres: ourselves, unless we are root, whom Postgres refuses. */
 import { spawnSync } from 'node:child_process';
-import { readFileSync, statSync } from 'node:fs';
+import { chownSync, lchownSync, lstatSync, readFileSync, readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { LedgerlineError } from '../base/errors.ts';
 
 /** A user of this machine to run as. */
@@ -54,3 +55,11 @@ export function canEnter(folder: string, account: Account): boolean {
 /** For `spawn`: who a child is. */
 export const identity = (account: Account | undefined): { uid?: number; gid?: number } =>
   account === undefined ? {} : { uid: account.uid, gid: account.gid };
+
+/** Makes a file, or a folder and all in it, the account's: Postgres refuses data of another's. */
+export function give(path: string, account: Account): void {
+  if (lstatSync(path).isSymbolicLink()) return lchownSync(path, account.uid, account.gid);
+  chownSync(path, account.uid, account.gid);
+  if (!statSync(path).isDirectory()) return;
+  for (const name of readdirSync(path)) give(join(path, name), account);
+}

@@ -2,9 +2,7 @@
 import { createHash } from 'node:crypto';
 import {
   chmodSync,
-  chownSync,
   existsSync,
-  lchownSync,
   lstatSync,
   mkdirSync,
   readFileSync,
@@ -20,7 +18,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { randomSecret } from '../base/clock.ts';
 import { LedgerlineError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
-import { type Account, accountFor, canEnter, isRoot } from './account.ts';
+import { type Account, accountFor, canEnter, give, isRoot } from './account.ts';
 import { isAlive } from './process-table.ts';
 
 const MARKER = 'made-by-ledgerline';
@@ -143,12 +141,4 @@ function makeFolders(path: string): void {
   makeFolders(dirname(path));
   mkdirSync(path);
   chmodSync(path, 0o755);
-}
-
-/** To whoever runs Postgres, which refuses data of another's. */
-function give(path: string, account: Account): void {
-  if (lstatSync(path).isSymbolicLink()) return lchownSync(path, account.uid, account.gid);
-  chownSync(path, account.uid, account.gid);
-  if (!statSync(path).isDirectory()) return;
-  for (const name of readdirSync(path)) give(join(path, name), account);
 }

@@ -6,7 +6,7 @@ import { basename, dirname, join, relative } from 'node:path';
 import { z } from 'zod';
 import { LedgerlineError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
-import { type Account, identity } from './account.ts';
+import { type Account, give, identity } from './account.ts';
 import type { Binaries } from './postgres-process.ts';
 
 const SYSTEM_FOLDER = '/usr/lib/postgresql';
@@ -50,7 +50,7 @@ export function findBinaries(options: {
     restoreLinks(places.packaged, log);
     const inPlace = join(places.packaged, 'bin');
     if (runs(inPlace)) return { folder: inPlace, account };
-    const copied = join(copyOf(places.packaged, copies, log), 'bin');
+    const copied = join(copyOf(places.packaged, copies, account, log), 'bin');
     if (runs(copied)) return { folder: copied, account };
   }
   const system = systemFolders(places.system).find(runs);
@@ -118,7 +118,7 @@ function restoreLinks(native: string, log: Log): void {
 }
 
 /** A complete copy, named after the package's version so that an update makes a new one. */
-function copyOf(native: string, copies: string, log: Log): string {
+function copyOf(native: string, copies: string, account: Account | undefined, log: Log): string {
   const version = z
     .object({ version: z.string() })
     .parse(JSON.parse(readFileSync(join(native, '..', 'package.json'), 'utf8'))).version;
@@ -133,6 +133,7 @@ function copyOf(native: string, copies: string, log: Log): string {
     filter: (path) => !path.endsWith('.a') && basename(path) !== 'pkgconfig',
   });
   restoreLinks(join(unfinished, 'native'), log);
+  if (account !== undefined) give(unfinished, account);
   try {
     renameSync(unfinished, copy);
   } catch (error) {

@@ -4,7 +4,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { endAll, makeWorkingFolder, runCli, startCli } from '../support/cli.ts';
 import type { Cli } from '../support/cli.ts';
 import { freshDatabase } from '../support/services.ts';
@@ -17,15 +17,16 @@ interface Server {
   readonly key: string;
 }
 
-let folder: ReturnType<typeof makeWorkingFolder>;
-beforeEach(() => {
-  folder = makeWorkingFolder();
-});
+// One folder for all, since a database is made anew in each.
+const folder = makeWorkingFolder();
 afterEach(async () => {
   await endAll();
   await eventually('no Postgres is left', () => !isPostgresThere());
-  folder.remove();
 });
+afterAll(folder.remove);
+
+/** The first start makes a database. */
+const START_DEADLINE_MS = 50_000;
 
 const inData = (...names: string[]): string => join(folder.path, '.ledgerline', ...names);
 const isPostgresThere = (): boolean => existsSync(inData('postgres', 'cluster', 'data', 'postmaster.pid'));
@@ -37,10 +38,11 @@ function dev(...options: string[]): Cli {
 
 /** The first line on standard output. */
 function addressOf(cli: Cli): Promise<Server> {
-  return eventually('the development server says where it is', () => {
+  const firstLine = () => {
     const end = cli.stdout().indexOf('\n');
     return end < 0 ? undefined : (JSON.parse(cli.stdout().slice(0, end)) as Server);
-  });
+  };
+  return eventually('the development server says where it is', firstLine, START_DEADLINE_MS);
 }
 
 async function firstBytes(url: string, token: string): Promise<string> {
@@ -94,7 +96,9 @@ describe('the development server', () => {
     await addressOf(dev('--no-demo'));
     const second = await runCli(['dev', '--port', '0', '--internal-port', '0'], { folder: folder.path });
     expect(second).toMatchObject({ code: 1, stdout: '' });
-    expect(second.stderr).toMatch(/^ledgerline: a development server is running in .+\.ledgerline already: stop it, or .+--data\n$/);
+    expect(second.stderr).toMatch(
+      /^ledgerline: a development server is running in .+\.ledgerline already: stop it, or .+--data\n$/,
+    );
   });
 
   it('names the port that is taken and the option that chooses another, and leaves no Postgres', async () => {
@@ -117,7 +121,9 @@ describe('the development server', () => {
     const { hostname, port } = new URL(internal);
     const socket = connect(Number(port), hostname);
     socket.on('error', () => undefined);
-    socket.write(`POST /sessions HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{`);
+    socket.write(
+      `POST /sessions HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{`,
+    );
     await eventually('the request is in flight', async () => (await inFlight(internal)) > 1);
     cli.signal('SIGINT');
     await eventually('it drains', () => refuses(internal));
@@ -129,15 +135,18 @@ describe('the development server', () => {
 
   it('takes a database that it is given, and needs no Postgres of its own', async () => {
     const database = await freshDatabase({ isEmpty: true });
+    const other = makeWorkingFolder();
     const cli = startCli(['dev', '--port', '0', '--internal-port', '0', '--no-demo'], {
-      folder: folder.path,
+      folder: other.path,
       environment: { DATABASE_URL: database.url },
     });
-    await eventually('it greets', () => cli.stdout().includes('Ledgerline is running'));
-    expect(existsSync(inData('postgres'))).toBe(false);
+    await eventually('it greets', () => cli.stdout().includes('Ledgerline is running'), START_DEADLINE_MS);
+    expect(existsSync(join(other.path, '.ledgerline', 'secrets.json'))).toBe(true);
+    expect(existsSync(join(other.path, '.ledgerline', 'postgres'))).toBe(false);
     cli.signal('SIGTERM');
     expect(await cli.exit).toBe(0);
     await database.drop();
+    other.remove();
   });
 });
 

@@ -54,7 +54,10 @@ describe('serve', () => {
   afterAll(() => database.drop());
 
   it('warns without a bus, serves, and drains on SIGTERM with its readers told to go', async () => {
-    const cli = startCli(['serve'], { folder: folder.path, environment: { DATABASE_URL: database.url, ...secrets, ...anyPorts } });
+    const cli = startCli(['serve'], {
+      folder: folder.path,
+      environment: { DATABASE_URL: database.url, ...secrets, ...anyPorts },
+    });
     const { internal } = await eventually('the gateway serves', () => serving(cli.stderr()));
     expect(cli.stderr()).toContain('NATS_URL is not set');
     const headers = { authorization: `Bearer ${secrets.LEDGERLINE_INTERNAL_KEY}`, 'content-type': 'application/json' };
@@ -80,7 +83,9 @@ describe('serve', () => {
     });
     other.close();
     expect(code).toBe(1);
-    expect(stderr).toContain(`ledgerline: port ${port} is taken by another process: choose another with LEDGERLINE_PUBLIC_PORT`);
+    expect(stderr).toContain(
+      `ledgerline: port ${port} is taken by another process: choose another with LEDGERLINE_PUBLIC_PORT`,
+    );
   });
 });
 

@@ -110,60 +110,62 @@ describe('append', () => {
 
 describe('tail', () => {
   it('prints the events as the history has them', async () => {
-    await append('1\n{"b":2}\n');
-    await close();
+    await store(['1', '{"b":2}']);
+    await end();
     const { stdout } = await run(['tail', session]);
-    const answer = await fetch(`${gateway.publicUrl}/sessions/${session}/events`, { headers: { authorization: `Bearer ${gateway.token}` } });
+    const answer = await fetch(`${gateway.publicUrl}/sessions/${session}/events`, {
+      headers: { authorization: `Bearer ${gateway.token}` },
+    });
     const history = await answer.text();
     expect(lines(stdout)).toHaveLength(2);
     for (const line of lines(stdout)) expect(history).toContain(line);
   });
 
   it('begins after a sequence, or now', async () => {
-    await append('1\n2\n3\n');
+    await store(numbers(1, 3));
     const now = start('tail', session, '--after', 'head', '--data');
     const behind = start('tail', session, '--after', '2', '--data');
     await eventually('one has what was there', () => behind.stdout() === '3\n');
     await eventually('both are live', async () => (await subscribers()) === 2);
-    await append('4');
-    await close();
+    await store(['4']);
+    await end();
     expect([await now.exit, await behind.exit]).toEqual([0, 0]);
     expect([now.stdout(), behind.stdout()]).toEqual(['4\n', '3\n4\n']);
   });
 
   it('exits quietly when its reader has enough', async () => {
-    await append(numbers(1, 50).join('\n'));
+    await store(numbers(1, 50));
     const tail = start('tail', session, '--data');
     await eventually('something is out', () => tail.stdout().includes('1\n'));
     tail.closeOutput();
-    await append('51\n52\n');
+    await store(['51', '52']);
     expect(await tail.exit).toBe(0);
     expect(tail.stderr()).toBe('');
   });
 
   it('prints everything to a reader that takes its time', async () => {
     const big = JSON.stringify('x'.repeat(1_000));
-    await append(Array.from({ length: 3_000 }, () => big).join('\n'));
-    await close();
+    for (let part = 0; part < 3; part += 1) await store(Array.from({ length: 1_000 }, () => big));
     const tail = start('tail', session, '--data', '--until-end');
     tail.pauseOutput();
-    await append('ignored');
+    await eventually('it follows', async () => (await subscribers()) === 1);
+    await end();
     tail.resumeOutput();
     expect(await tail.exit).toBe(0);
     expect(lines(tail.stdout())).toHaveLength(3_000);
   });
 
   it('goes on through a server that is killed and one that drains, without a loss or a repeat [I3]', async () => {
-    await append(numbers(1, 10).join('\n'));
+    await store(numbers(1, 10));
     const tail = start('tail', session, '--data', '--until-end');
     await eventually('the first are out', () => lines(tail.stdout()).length === 10);
     await gateway.restart();
-    await append(numbers(11, 20).join('\n'));
+    await store(numbers(11, 20));
     await eventually('the next are out', () => lines(tail.stdout()).length === 20);
     expect(await gateway.terminate()).toBe(0);
     await gateway.restart();
-    await append(numbers(21, 30).join('\n'));
-    await close();
+    await store(numbers(21, 30));
+    await end();
     expect(await tail.exit).toBe(0);
     expect(lines(tail.stdout())).toEqual(numbers(1, 30));
     expect(tail.stderr()).toContain('going on after 10');
@@ -174,7 +176,7 @@ describe('tail', () => {
     const unknown = await run(['tail', 'no-such-session']);
     expect(unknown).toMatchObject({ code: 1, stdout: '' });
     expect(unknown.stderr).toMatch(/^ledgerline: there is no such session .+ \(404 session_unknown\)\n$/);
-    await append('1');
+    await store(['1']);
     const stranger = await runCli(['tail', session], {
       folder: folder.path,
       environment: { LEDGERLINE_URL: gateway.publicUrl, LEDGERLINE_TOKEN: 'not-a-token' },
@@ -184,7 +186,7 @@ describe('tail', () => {
   });
 
   it('ends when it is interrupted, which is a failure only if the end was asked for', async () => {
-    await append('1');
+    await store(['1']);
     const either = [start('tail', session), start('tail', session, '--until-end')];
     await eventually('both are live', async () => (await subscribers()) === 2);
     for (const tail of either) tail.signal('SIGINT');
@@ -194,7 +196,7 @@ describe('tail', () => {
 
 describe('token', () => {
   it('mints what the server takes, and no more than was asked for', async () => {
-    await append('1');
+    await store(['1']);
     const { code, stdout } = await runCli(['token', '--session', session], {
       folder: folder.path,
       environment: { LEDGERLINE_TOKEN_SECRET: gateway.secret },
@@ -204,13 +206,32 @@ describe('token', () => {
     const headers = { authorization: `Bearer ${stdout.trim()}` };
     expect((await fetch(`${gateway.publicUrl}/sessions/${session}`, { headers })).status).toBe(200);
     expect((await fetch(`${gateway.publicUrl}/sessions/another`, { headers })).status).toBe(404);
-    expect((await fetch(`${gateway.publicUrl}/sessions/${session}/close`, { method: 'POST', headers })).status).toBe(403);
+    expect((await fetch(`${gateway.publicUrl}/sessions/${session}/close`, { method: 'POST', headers })).status).toBe(
+      403,
+    );
   });
 });
 
 interface Description {
   readonly head: number;
   readonly room: { readonly subscribers: number } | null;
+}
+
+/** Appends without the command line, in one request. */
+async function store(payloads: readonly string[]): Promise<void> {
+  await post('/sessions', JSON.stringify({ session }));
+  await post(
+    `/internal/sessions/${session}/events`,
+    `{"events":[${payloads.map((data) => `{"type":"note","data":${data}}`).join()}]}`,
+  );
+}
+
+const end = () => post(`/sessions/${session}/close`, '');
+
+async function post(path: string, body: string): Promise<void> {
+  const headers = { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/json' };
+  const answer = await fetch(gateway.internalUrl + path, { method: 'POST', headers, body });
+  if (!answer.ok) throw new Error(`${path} was answered ${answer.status}`);
 }
 
 async function describeSession(): Promise<Description> {

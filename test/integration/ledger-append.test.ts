@@ -1,7 +1,11 @@
 /** Appends on a real Postgres: contiguous, all or nothing, judged in order, and each by itself. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
+import { silentLog } from '../../src/base/log.ts';
+import { createMetrics } from '../../src/base/metrics.ts';
 import { toCursor } from '../../src/event/sequence.ts';
 import type { AppendRequest, Outcome } from '../../src/ledger/ledger.ts';
+import { createLedger } from '../../src/ledger/postgres-ledger.ts';
 import type { PostgresLedger } from '../../src/ledger/postgres-ledger.ts';
 import { anEvent, countTo, fateOf, openLedger, readAll, storedRows, withSql } from '../support/ledger.ts';
 import { freshDatabase } from '../support/services.ts';
@@ -32,7 +36,7 @@ const append = (session: string, data: string, more: Partial<AppendRequest> = {}
 const run = (session: string, id: string, sequence: number, ...data: string[]): Promise<Outcome> =>
   ledger.append({ session, events: data.map((each) => anEvent(each)), producer: { id, sequence } });
 
-describe('numbering', () => {
+describe('numbering [I1]', () => {
   it.each([1, 2])('ten writers with a hundred appends each leave 1 to 1,000, through %i ledgers', async (ledgers) => {
     const session = await aSession();
     const all = countTo(ledgers).map(() => openLedger(database.url));
@@ -122,7 +126,7 @@ describe('numbering', () => {
   });
 });
 
-describe('a repeated append', () => {
+describe('a repeated append [I8]', () => {
   it('is a duplicate when its content is the same, and tells where it is', async () => {
     const session = await aSession();
     expect(await run(session, 'a', 1, '1', '2')).toMatchObject({ kind: 'appended', first: 1, last: 2 });
@@ -285,6 +289,23 @@ describe('content that Postgres refuses', () => {
     const tried = await Promise.allSettled([...bad.map((request) => ledger.append(request)), append(session, '1')]);
     expect(tried.map(({ status }) => status)).toEqual([...bad.map(() => 'rejected'), 'fulfilled']);
   });
+});
+
+it('works without prepared statements and settings of its own, as behind a pooler', async () => {
+  const pooled = createLedger({
+    url: database.url,
+    prepare: false,
+    log: silentLog,
+    metrics: createMetrics(),
+    clock: systemClock,
+  });
+  const [one, other] = [await aSession(), await aSession()];
+  const outcomes = await Promise.all(
+    countTo(20).map((turn) => pooled.append({ session: turn % 2 ? one : other, events: [anEvent(String(turn))] })),
+  );
+  expect(outcomes.map((outcome) => outcome.kind)).toEqual(outcomes.map(() => 'appended'));
+  expect(await readAll(pooled, one)).toHaveLength(10);
+  await pooled.stop();
 });
 
 describe('where the server insists on serializable transactions', () => {

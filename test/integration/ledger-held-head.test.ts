@@ -109,7 +109,42 @@ describe('while a stranger holds one head', () => {
   });
 });
 
+describe('closes that wait for held heads', () => {
+  it('keep nobody from reading heads, pages and rows, or from creating', async () => {
+    const ledger = openLedger(database.url);
+    const held = await sessions(ledger, 12);
+    const stranger = await holdHeads(database.url, ...held);
+    const closing = held.map((session) => ledger.close(session));
+    await eventually('closes wait', async () => (await waitingBackends()).length > 0);
+    expect((await ledger.heads(held)).size).toBe(12);
+    expect(await ledger.describe(held[0] ?? '')).toMatchObject({ state: 'open' });
+    expect(await sessions(ledger, 5)).toHaveLength(5);
+    expect(await readAll(ledger, held[0] ?? '')).toEqual([]);
+    await stranger.release();
+    expect((await Promise.all(closing)).map((head) => head?.state)).toEqual(held.map(() => 'closed'));
+    await ledger.stop();
+  });
+});
+
 describe('stopping', () => {
+  it('twice is once, and afterwards nothing is connected', async () => {
+    const ledger = openLedger(database.url);
+    const [session = ''] = await sessions(ledger, 1);
+    await append(ledger, session, '1');
+    await Promise.all([ledger.stop(), ledger.stop()]);
+    await ledger.stop();
+    await expect(append(ledger, session, '2')).rejects.toMatchObject({ code: 'draining' });
+    await expect(ledger.heads([session])).rejects.toMatchObject({ code: 'unavailable' });
+    await eventually('no connection of it is left', () =>
+      withSql(database.url, async (sql) => {
+        const rows = await sql`
+          select pid from pg_stat_activity
+           where datname = current_database() and application_name like 'ledgerline%'`;
+        return rows.length === 0;
+      }),
+    );
+  });
+
   it('finishes what was taken and refuses what comes after', async () => {
     const ledger = openLedger(database.url);
     const [held = '', free = ''] = await sessions(ledger, 2);

@@ -3,8 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { silentLog } from '../../src/base/log.ts';
 import type { AppendRequest } from '../../src/ledger/ledger.ts';
-import type { PostgresLedger } from '../../src/ledger/postgres-ledger.ts';
-import type { LedgerBounds } from '../../src/ledger/postgres-ledger.ts';
+import type { LedgerBounds, PostgresLedger } from '../../src/ledger/postgres-ledger.ts';
 import { createPool } from '../../src/ledger/pool.ts';
 import { createInquiry } from '../../src/ledger/unknown-commit.ts';
 import { startCutProxy } from '../support/cut-proxy.ts';
@@ -23,7 +22,11 @@ beforeAll(async () => {
       create function public.wait_at_commit() returns trigger language plpgsql as $$
       begin perform pg_advisory_xact_lock(42); return null; end $$;
       create constraint trigger wait_at_commit after insert on ledgerline.event
-        deferrable initially deferred for each row when (new.type = 'waits') execute function public.wait_at_commit();`),
+        deferrable initially deferred for each row when (new.type = 'waits') execute function public.wait_at_commit();
+      create function public.wait_at_insert() returns trigger language plpgsql as $$
+      begin perform pg_advisory_xact_lock(42); return new; end $$;
+      create trigger wait_at_insert before insert on ledgerline.event
+        for each row when (new.type = 'waits-early') execute function public.wait_at_insert();`),
   );
 });
 afterAll(() => database.drop());
@@ -137,22 +140,30 @@ describe.each(ways)('by $way', ({ count }) => {
       expect(await storedRows(database.url, scene.sessions[0])).toHaveLength(1);
     }));
 
-  it('a server that falls silent inside its commit: ended after the deadline, told as not stored', () =>
+  it.each([
+    ['inside its commit', 'waits'],
+    ['while it inserts', 'waits-early'],
+  ])('a server that falls silent %s: ended after the deadline, told as not stored, and so it stays', (_, type) =>
     withScene({ flushDeadlineMs: 300 }, async (scene) => {
       await withSql(database.url, async (sql) => {
         await sql`select pg_advisory_lock(42)`;
-        const appends = requests(scene, count, { events: [anEvent('1', 'waits')] }).map((each) =>
-          fateOf(scene.ledger.append(each)),
-        );
-        expect(await Promise.all(appends)).toEqual(
-          requests(scene, count).map(() => ({ kind: 'error', code: 'unavailable' })),
+        const appends = requests(scene, count, { events: [anEvent('1', type)], producer });
+        expect(await Promise.all(appends.map((each) => fateOf(scene.ledger.append(each))))).toEqual(
+          appends.map(() => ({ kind: 'error', code: 'unavailable' })),
         );
         await sql`select pg_advisory_unlock(42)`;
+        await eventually('nothing of it runs any more', async () => {
+          const rows = await sql`
+            select pid from pg_stat_activity
+             where datname = current_database() and application_name like 'ledgerline lane%' and state = 'active'`;
+          return rows.length === 0;
+        });
       });
       expect(await scene.ledger.append({ session: scene.sessions[0], events: [anEvent('2')] })).toMatchObject({
         first: 2,
       });
-    }));
+    }),
+  );
 });
 
 it('refusals that wrote nothing are told as they are, though the connection was lost', () =>

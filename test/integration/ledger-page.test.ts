@@ -46,7 +46,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-describe('a payload', () => {
+describe('a payload [I2]', () => {
   const peculiar = [
     '"\\u0000"', // kodus-ai PR#1683
     '"\\ud83d"', // rakazo#416: half an emoji

@@ -197,6 +197,18 @@ describe('deleting', () => {
     await next.stop();
   });
 
+  it('erases large events in batches of their own', async () => {
+    const session = await aSession();
+    await fill(session, 5);
+    await withSql(
+      database.url,
+      (sql) => sql`update ledgerline.event set bytes = ${limits.eraseBytes - 1}::int where session = ${session}::text`,
+    );
+    await ledger.delete(session);
+    await eventually('the session is erased', async () => (await rowOf(session))?.is_erased);
+    expect(await storedRows(database.url, session)).toEqual([]);
+  });
+
   it('takes the running turn from its attempt', async () => {
     const session = await aSession();
     await withSql(

@@ -31,19 +31,24 @@ async function scripted(script?: Script) {
   return server;
 }
 
-/** A started bus, with what it suspected and how its broadcasts went. */
-async function busAt(url: string, subjectRoot = `test.${randomBytes(6).toString('hex')}`) {
+/** A bus, with what it suspected and how its broadcasts went. */
+function makeBus(url: string, subjectRoot = `test.${randomBytes(6).toString('hex')}`) {
   const metrics = createMetrics();
   const bus = natsBus({ url, subjectRoot, log: silentLog, metrics, clock: systemClock });
   const suspected: SuspectReason[] = [];
   bus.onSuspect((reason) => suspected.push(reason));
-  await bus.start();
   atEnd.push(() => bus.stop());
   const went = async (kind: string) => {
     const { values } = await metrics.broadcasts.get();
     return values.find((value) => value.labels.kind === kind)?.value ?? 0;
   };
   return { bus, subjectRoot, suspected, went };
+}
+
+async function busAt(url: string, subjectRoot?: string) {
+  const made = makeBus(url, subjectRoot);
+  await made.bus.start();
+  return made;
 }
 
 function listen(bus: Bus, session: string) {
@@ -191,6 +196,21 @@ describe('a subscription', () => {
     expect(isReady()).toBe(false);
     server.answersPings = true;
     await ready;
+  });
+
+  test('that the server has not taken in leaves the bus away, and its loss then does not keep it so', async () => {
+    const server = await scripted();
+    server.answersPings = 'first';
+    const { bus, suspected } = makeBus(server.url, 'root');
+    const { ready, isReady } = listen(bus, 's1');
+    const starting = bus.start();
+    await eventually('the server is asked', () => askedAfter(server.lines, /^SUB root\.s1 /));
+    expect([bus.isAway, isReady(), suspected]).toEqual([true, false, []]);
+    server.hangUp();
+    server.answersPings = true;
+    await starting;
+    await ready;
+    expect([bus.isAway, suspected]).toEqual([false, ['reconnected']]);
   });
 
   test('that a lost connection left unconfirmed is confirmed by the next', async () => {

@@ -1,7 +1,7 @@
 /** The producer library over real HTTP, with its own timers, against a gateway that breaks connections. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createProducer } from '../../src/producer/producer.ts';
-import { ScriptedGateway, problem } from '../support/scripted-gateway.ts';
+import { ScriptedGateway, refusal } from '../support/scripted-gateway.ts';
 import type { Fate } from '../support/scripted-gateway.ts';
 import { eventually } from '../support/waits.ts';
 
@@ -22,7 +22,7 @@ test('deltas leave by themselves', async () => {
   expect(gateway.received[0]).toMatchObject({ path: '/internal/sessions/s1/events', authorization: 'Bearer k' });
 });
 
-test.each<Fate>(['lose answer', 'lose request', 'cut answer', 'hang', problem(503, 'append_unknown')])(
+test.each<Fate>(['lose answer', 'lose request', 'cut answer', 'hang', refusal(503, 'append_unknown')])(
   'each event is stored once, in order, when every second request meets %j (trigger.dev PR#2611)',
   async (fate) => {
     gateway.meet((index) => (index % 2 === 0 ? fate : 'serve'));

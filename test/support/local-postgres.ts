@@ -33,7 +33,14 @@ async function makeTemplate(runFolder: string): Promise<void> {
   const passwordFile = join(home, 'password');
   writeFileSync(passwordFile, PASSWORD);
   await initializeData(binaries, join(home, 'data'), { passwordFile, isThrowaway: true });
-  renameSync(home, join(runFolder, 'template'));
+  const template = join(runFolder, 'template');
+  try {
+    renameSync(home, template);
+  } catch (error) {
+    // another worker made it meanwhile
+    if (!existsSync(template)) throw error;
+    remove(home);
+  }
 }
 
 function makeHome(runFolder: string, { account }: Binaries): string {

@@ -3,7 +3,6 @@ import type { Clock, Timer } from '../../src/base/clock.ts';
 
 interface Waiting {
   readonly dueMs: number;
-  readonly order: number;
   readonly run: () => void;
 }
 
@@ -34,31 +33,26 @@ export function seededRandom(seed: number): () => number {
 }
 
 export function manualClock(seed = 1): ManualClock {
-  const waiting = new Set<Waiting>();
+  /** Sorted: what falls due first comes first, and what was asked for first among equals. */
+  const queue: Waiting[] = [];
   let nowMs = 1_000;
   let wallOffsetMs = Date.UTC(2026, 10, 30);
-  let order = 0;
   let turns = 0;
 
   function schedule(delayMs: number, run: () => void): Timer {
-    const entry = { dueMs: nowMs + Math.max(0, delayMs), order: order++, run };
-    waiting.add(entry);
-    return { cancel: () => void waiting.delete(entry) };
+    const entry = { dueMs: nowMs + Math.max(0, delayMs), run };
+    queue.splice(queue.findLastIndex((other) => other.dueMs <= entry.dueMs) + 1, 0, entry);
+    return {
+      cancel() {
+        const place = queue.indexOf(entry);
+        if (place >= 0) queue.splice(place, 1);
+      },
+    };
   }
-  function nextDue(untilMs: number): Waiting | undefined {
-    let first: Waiting | undefined;
-    for (const entry of waiting) {
-      if (entry.dueMs > untilMs) continue;
-      if (
-        first === undefined ||
-        entry.dueMs < first.dueMs ||
-        (entry.dueMs === first.dueMs && entry.order < first.order)
-      ) {
-        first = entry;
-      }
-    }
-    return first;
-  }
+  const nextDue = (untilMs: number): Waiting | undefined => {
+    const first = queue[0];
+    return first !== undefined && first.dueMs <= untilMs ? queue.shift() : undefined;
+  };
   /** A turn of the real loop is long enough for every chain of promises that waits for nothing else. */
   const promises = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
@@ -66,7 +60,6 @@ export function manualClock(seed = 1): ManualClock {
     const untilMs = nowMs + forMs;
     await promises();
     for (let entry = nextDue(untilMs); entry !== undefined; entry = nextDue(untilMs)) {
-      waiting.delete(entry);
       nowMs = Math.max(nowMs, entry.dueMs);
       entry.run();
       await promises();
@@ -88,7 +81,7 @@ export function manualClock(seed = 1): ManualClock {
     settle: () => advance(0),
     stepWall: (byMs) => void (wallOffsetMs += byMs),
     get waiting() {
-      return waiting.size;
+      return queue.length;
     },
     get turns() {
       return turns;

@@ -52,7 +52,9 @@ export function memoryLedger(): MemoryLedger {
   const frameOf = (event: StoredEvent): string => eventFrame(event.sequence, envelope(event));
 
   function readPage(id: string, from: Cursor, to: Cursor): Page {
-    const rows = sessions.get(id)?.events.filter((event) => event.sequence > from && event.sequence <= to) ?? [];
+    const events = sessions.get(id)?.events ?? [];
+    const before = (events[0]?.sequence ?? 1) - 1;
+    const rows = events.slice(Math.max(0, from - before), Math.max(0, to - before));
     const frames: Buffer[] = [];
     let bytes = 0;
     let last = from;

@@ -12,13 +12,19 @@ export interface Nginx {
   stop(): Promise<void>;
 }
 
-/** `directives` go into the location, after `proxy_pass`. */
-export async function startNginx(target: string, ...directives: readonly string[]): Promise<Nginx> {
+/** What a test adds to the defaults, a directive each. */
+export interface NginxOptions {
+  /** Beside `proxy_pass`. */
+  readonly location?: readonly string[];
+  readonly server?: readonly string[];
+}
+
+export async function startNginx(target: string, options: NginxOptions = {}): Promise<Nginx> {
   const command = findNginx();
   const folder = mkdtempSync(join(inject('runFolder'), 'nginx-'));
   const port = await freePort();
   const file = join(folder, 'nginx.conf');
-  writeFileSync(file, configuration(folder, port, target, directives));
+  writeFileSync(file, configuration(folder, port, target, options));
   const said: string[] = [];
   const nginx = await spawnGuarded({
     command,
@@ -47,7 +53,8 @@ function findNginx(): string {
 }
 
 /** What is not its default is where it keeps its files: the package's own places belong to root. */
-function configuration(folder: string, port: number, target: string, directives: readonly string[]): string {
+function configuration(folder: string, port: number, target: string, options: NginxOptions): string {
+  const { location = [], server = [] } = options;
   const places = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((kind) => {
     mkdirSync(join(folder, kind));
     return `${kind}_temp_path ${join(folder, kind)};`;
@@ -63,8 +70,9 @@ http {
     listen 127.0.0.1:${port};
     location / {
       proxy_pass ${target};
-      ${directives.join('\n      ')}
+      ${location.join('\n      ')}
     }
+    ${server.join('\n    ')}
   }
 }
 `;

@@ -21,10 +21,11 @@ const OVERLAP = 32;
 export async function rawReader(
   at: Pick<RunningGateway, 'publicUrl' | 'token'>,
   session: string,
+  after = 0,
 ): Promise<RawReader> {
-  const response = await open(at, session);
+  const response = await open(at, `${session}/stream?after=${after}`);
   onTestFinished(() => void response.destroy());
-  let last = 0;
+  let last = after;
   let fault: string | undefined;
   let bytes = 0;
   let rest = '';
@@ -53,9 +54,9 @@ export async function rawReader(
   };
 }
 
-function open(at: Pick<RunningGateway, 'publicUrl' | 'token'>, session: string): Promise<IncomingMessage> {
+function open(at: Pick<RunningGateway, 'publicUrl' | 'token'>, path: string): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
-    const url = `${at.publicUrl}/sessions/${session}/stream`;
+    const url = `${at.publicUrl}/sessions/${path}`;
     const outgoing = get(url, { agent: false, headers: { authorization: `Bearer ${at.token}` } }, resolve);
     outgoing.on('error', reject);
   });

@@ -125,10 +125,10 @@ export class ScriptedGateway {
     );
     if (places.every((place) => place > 0)) {
       const code = isSame ? 'duplicate_append' : 'producer_conflict';
-      return { status: 409, body: { code, detail: 'stored already', first: places[0], last: places.at(-1) } };
+      return refusal(409, code, { first: places[0], last: places.at(-1) });
     }
     if (places.some((place) => place > 0))
-      return { status: 409, body: { code: 'producer_overlap', detail: 'stored in part' } };
+      return refusal(409, 'producer_overlap');
     const first = this.stored.length + 1;
     for (const [index, event] of events.entries()) {
       this.stored.push({ producer: id, counter: sequence + index, type: event.type, data: event.data });
@@ -137,14 +137,14 @@ export class ScriptedGateway {
   }
 }
 
-/** A problem as the server's routes answer it. */
-export const problem = (
+/** A problem as the server's routes answer it: its code is the end of its type, and nowhere else. */
+export const refusal = (
   status: number,
   code: string,
   fields: object = {},
   headers: Record<string, string> = {},
 ): Reply => ({
   status,
-  body: { type: `urn:ledgerline:problem:${code}`, title: code, detail: `because of ${code}`, code, status, ...fields },
+  body: { type: `urn:ledgerline:problem:${code}`, title: code, detail: `because of ${code}`, status, ...fields },
   headers,
 });

@@ -8,8 +8,8 @@ export interface ScriptedNats {
   /** Lines of the protocol that clients sent, PUB and its payload as lines of their own. */
   readonly lines: readonly string[];
   readonly connections: number;
-  /** Answers to PING wait while this is false. */
-  answersPings: boolean;
+  /** Answers to PING wait while this is false; with `first`, a connection gets the one that completes its handshake. */
+  answersPings: boolean | 'first';
   /** To every client. */
   say(line: string): void;
   hangUp(): void;
@@ -26,7 +26,7 @@ export async function scriptedNats({ maxPayload = 1_048_576, isSilent = false }:
   const sockets = new Set<Socket>();
   const lines: string[] = [];
   const info = { server_id: 'test', version: '2.9.10', proto: 1, max_payload: maxPayload, headers: true };
-  let answersPings = true;
+  let answersPings: boolean | 'first' = true;
   let unanswered: (() => void)[] = [];
 
   const server = createServer((socket) => {
@@ -36,14 +36,17 @@ export async function scriptedNats({ maxPayload = 1_048_576, isSilent = false }:
     if (isSilent) return void socket.resume();
     socket.write(`INFO ${JSON.stringify(info)}\r\n`);
     let rest = '';
+    let pings = 0;
     socket.on('data', (bytes) => {
       const received = (rest + bytes.toString('latin1')).split('\r\n');
       rest = received.pop() ?? '';
       for (const line of received) {
         lines.push(line);
         const pong = () => void socket.write('PONG\r\n');
-        if (line === 'PING' && answersPings) pong();
-        else if (line === 'PING') unanswered.push(pong);
+        if (line !== 'PING') continue;
+        pings += 1;
+        if (answersPings === true || (answersPings === 'first' && pings === 1)) pong();
+        else unanswered.push(pong);
       }
     });
   });
@@ -61,7 +64,7 @@ export async function scriptedNats({ maxPayload = 1_048_576, isSilent = false }:
     },
     set answersPings(value) {
       answersPings = value;
-      for (const pong of value ? unanswered.splice(0) : []) pong();
+      for (const pong of value === true ? unanswered.splice(0) : []) pong();
     },
     say(line) {
       for (const socket of sockets) socket.write(`${line}\r\n`);

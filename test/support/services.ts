@@ -16,7 +16,7 @@ export const startPostgres = (): Promise<TestServer> => startPostgresServer(inje
 export const startNats = (): Promise<TestServer> => startNatsServer(inject('runFolder'));
 
 /** The run's Postgres, for every test that leaves it as it is; its databases come from `freshDatabase`. */
-export const sharedPostgresUrl = (): string => inject('postgresUrl');
+const sharedPostgresUrl = (): string => inject('postgresUrl');
 
 /** The run's NATS. Others publish on it too: choose a subject root of your own. */
 export const sharedNatsUrl = (): string => inject('natsUrl');

@@ -172,6 +172,7 @@ describe('citations', () => {
 
   test('in code are no citations', () => {
     expect(unknownTags([file('src/a.ts', 'const value = row[key];')], invariants)).toEqual([]);
+    expect(unknownTags([file('src/a.ts', '// `MSG subject [reply] bytes`')], invariants)).toEqual([]);
     expect(uncitedInvariants(new Set(['I1']), [file('src/a.ts', 'x[I1]')], [file('test/a.ts', '// [I1]')])).toEqual([
       'no line of src keeps I1',
     ]);

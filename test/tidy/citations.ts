@@ -4,13 +4,17 @@ import { type Source, commentsOf } from './sources.ts';
 const INVARIANT = /\bI\d+\b/g;
 /** A tag is a word in brackets, with or without what it refers to; `[0, 1)` and `[]` are none. */
 const TAG = /\[([A-Za-z][^\]\s,:]*)(?::[^\]]*)?\](?!\()/g;
+/** Somebody else's notation. */
+const QUOTED = /`[^`\n]*`/g;
 const KNOWN = /^(?:spec|bench|[A-Za-z][\w./-]*#\d+)$/;
 
 /** The invariants that a document defines. */
 export const definedInvariants = (document: string): Set<string> => new Set(document.match(INVARIANT) ?? []);
 
 const tagsOf = ({ text }: Source): string[] =>
-  commentsOf(text).flatMap((comment) => [...comment.matchAll(TAG)].map((match) => String(match[1])));
+  commentsOf(text)
+    .map((comment) => comment.replaceAll(QUOTED, ''))
+    .flatMap((comment) => [...comment.matchAll(TAG)].map((match) => String(match[1])));
 
 export function unknownTags(sources: readonly Source[], invariants: ReadonlySet<string>): string[] {
   return sources.flatMap((source) =>

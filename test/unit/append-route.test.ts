@@ -155,6 +155,13 @@ describe('the body of an append', () => {
     },
   );
 
+  it('is refused by the length it announces, before any of it is sent', async () => {
+    gateway = await answering(appended);
+    const headers = { Authorization: authorization, 'Content-Length': String(limits.appendBodyBytes + 1) };
+    const answer = await exchange(gateway.internalUrl, head('POST', path, headers), (text) => text.includes('}'));
+    expect(answer).toMatch(/^HTTP\/1.1 413 /);
+  });
+
   it('of 256 MB without a line break is cut off in bounded memory [teamclaude#341]', async () => {
     gateway = await answering(appended);
     const { socket, received } = open(gateway.internalUrl);

@@ -51,7 +51,8 @@ describe('the demo', () => {
   });
 
   it('shares no id with another performance', () => {
-    const ids = (events: typeof run) => JSON.stringify(events.map((event) => event.data)).match(/"[a-z]+-(one|two)-\d+"/g) ?? [];
+    const ids = (events: typeof run) =>
+      JSON.stringify(events.map((event) => event.data)).match(/"[a-z]+-(one|two)-\d+"/g) ?? [];
     const first = new Set(ids(run));
     expect(first.size).toBeGreaterThan(10);
     expect(ids(demoRun('two')).filter((id) => first.has(id))).toEqual([]);

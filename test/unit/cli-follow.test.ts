@@ -9,8 +9,10 @@ import type { FollowEnd, FollowOptions } from '../../src/cli/follow.ts';
 
 type Act = (response: ServerResponse, request: IncomingMessage) => void;
 
-const event = (sequence: number) => `id: ${sequence}\ndata: {"sequence":${sequence},"type":"t","at":"…","data":"${sequence}"}\n\n`;
-const control = (name: string, id: number, data: object) => `event: ${name}\nid: ${id}\ndata: ${JSON.stringify(data)}\n\n`;
+const event = (sequence: number) =>
+  `id: ${sequence}\ndata: {"sequence":${sequence},"type":"t","at":"…","data":"${sequence}"}\n\n`;
+const control = (name: string, id: number, data: object) =>
+  `event: ${name}\nid: ${id}\ndata: ${JSON.stringify(data)}\n\n`;
 const hello = (after: number) => `retry: 1\n\n${control('hello', after, { session: 's', after, floor: 0, head: 9 })}`;
 const end = (at: number) => control('end', at, { reason: 'closed', head: at });
 
@@ -67,11 +69,18 @@ const sequences = () => lines.map((line) => (JSON.parse(line) as { sequence: num
 
 describe('following a session', () => {
   it('hands out envelopes as they came, and ends with the session', async () => {
-    acts = [(response) => stream(response).end(hello(0) + event(1) + event(2) + control('connected', 2, { head: 2 }) + event(3) + end(3))];
+    acts = [
+      (response) =>
+        stream(response).end(hello(0) + event(1) + event(2) + control('connected', 2, { head: 2 }) + event(3) + end(3)),
+    ];
     expect(await following()).toEqual({ kind: 'end', reason: 'closed' });
     expect(lines[0]).toBe('{"sequence":1,"type":"t","at":"…","data":"1"}');
     expect(sequences()).toEqual([1, 2, 3]);
-    expect(requests[0]?.headers).toMatchObject({ authorization: 'Bearer c', prefer: 'handling=strict', accept: 'text/event-stream' });
+    expect(requests[0]?.headers).toMatchObject({
+      authorization: 'Bearer c',
+      prefer: 'handling=strict',
+      accept: 'text/event-stream',
+    });
   });
 
   it('begins where it is told, and resumes from the last id after a cut', async () => {
@@ -81,7 +90,11 @@ describe('following a session', () => {
       (response) => stream(response).end(hello(6) + end(6)),
     ];
     await following({ after: '4' });
-    expect(requests.map(({ url }) => url)).toEqual(['/sessions/s/stream?after=4', '/sessions/s/stream', '/sessions/s/stream']);
+    expect(requests.map(({ url }) => url)).toEqual([
+      '/sessions/s/stream?after=4',
+      '/sessions/s/stream',
+      '/sessions/s/stream',
+    ]);
     expect(requests.map(({ headers }) => headers['last-event-id'])).toEqual([undefined, '5', '6']);
     expect(sequences()).toEqual([5, 6]);
     expect(notes).toEqual(['the stream was cut; going on after 5', 'the connection was lost; going on after 6']);
@@ -102,7 +115,8 @@ describe('following a session', () => {
       lines = [];
       acts = [
         (response) => stream(response).end(Buffer.concat([Buffer.from(hello(0)), bytes.subarray(0, cut)])),
-        (response, request) => stream(response).end((request.headers['last-event-id'] === '1' ? '' : event(1)) + end(1)),
+        (response, request) =>
+          stream(response).end((request.headers['last-event-id'] === '1' ? '' : event(1)) + end(1)),
       ];
       await following();
       expect(sequences()).toEqual([1]);
@@ -116,7 +130,12 @@ describe('following a session', () => {
   });
 
   it('says so when the stream is reset, and goes on', async () => {
-    acts = [(response) => stream(response).end(control('reset', 100, { reason: 'expired', floor: 100, head: 200 }) + event(101) + end(101))];
+    acts = [
+      (response) =>
+        stream(response).end(
+          control('reset', 100, { reason: 'expired', floor: 100, head: 200 }) + event(101) + end(101),
+        ),
+    ];
     await following({ after: '3' });
     expect(notes).toEqual(['reset (expired): the stream goes on after 100']);
     expect(sequences()).toEqual([101]);
@@ -128,7 +147,10 @@ describe('following a session', () => {
   });
 
   it('waits out a refusal that may pass', async () => {
-    acts = [(response) => problem(response, 503, 'unavailable', { 'retry-after': '0' }), (response) => stream(response).end(end(0))];
+    acts = [
+      (response) => problem(response, 503, 'unavailable', { 'retry-after': '0' }),
+      (response) => stream(response).end(end(0)),
+    ];
     await following();
     expect(notes).toEqual(['because of unavailable (503 unavailable). Trying again until it answers.']);
   });
@@ -150,7 +172,10 @@ describe('following a session', () => {
   it('reads no further while its lines are not taken', async () => {
     let release = () => {};
     const held = new Promise<void>((resolve) => (release = resolve));
-    acts = [(response) => stream(response).end(hello(0) + event(1) + event(2) + control('sync', 2, { head: 2 }) + event(3) + end(3))];
+    acts = [
+      (response) =>
+        stream(response).end(hello(0) + event(1) + event(2) + control('sync', 2, { head: 2 }) + event(3) + end(3)),
+    ];
     const ended = following({
       onEvents: async (envelopes) => {
         lines.push(...envelopes);

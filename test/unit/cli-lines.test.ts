@@ -37,7 +37,8 @@ describe('lines of standard input', () => {
   it('come before the error of a later one', async () => {
     const seen: string[] = [];
     const reading = async () => {
-      for await (const line of readLines(chunks([Buffer.from('1\n2\n'), Buffer.from([0xff, 0x0a])]), 10)) seen.push(line.text);
+      for await (const line of readLines(chunks([Buffer.from('1\n2\n'), Buffer.from([0xff, 0x0a])]), 10))
+        seen.push(line.text);
     };
     await expect(reading()).rejects.toThrow('line 3 is not UTF-8');
     expect(seen).toEqual(['1', '2']);
@@ -45,6 +46,8 @@ describe('lines of standard input', () => {
 
   it('have a longest length, which is not read past', async () => {
     expect(await read([Buffer.from('1234567890\n')], 10)).toHaveLength(1);
-    await expect(read([Buffer.from('1\n12345'), Buffer.from('678901')], 10)).rejects.toThrow('line 2 has more than 10 bytes');
+    await expect(read([Buffer.from('1\n12345'), Buffer.from('678901')], 10)).rejects.toThrow(
+      'line 2 has more than 10 bytes',
+    );
   });
 });

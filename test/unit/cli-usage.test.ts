@@ -29,12 +29,15 @@ async function run(commandLine: readonly string[], env: Record<string, string> =
 }
 
 describe('the command line', () => {
-  it.each(['dev', 'serve', 'migrate', 'append', 'tail', 'close', 'token'])('helps with %s, with an example', async (command) => {
-    const { code, stdout, stderr } = await run([command, '--help']);
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    expect(stdout).toMatch(new RegExp(`Usage: ledgerline ${command}`));
-    expect(stdout).toMatch(new RegExp(`Examples?:[^]*ledgerline ${command}`));
-  });
+  it.each(['dev', 'serve', 'migrate', 'append', 'tail', 'close', 'token'])(
+    'helps with %s, with an example',
+    async (command) => {
+      const { code, stdout, stderr } = await run([command, '--help']);
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+      expect(stdout).toMatch(new RegExp(`Usage: ledgerline ${command}`));
+      expect(stdout).toMatch(new RegExp(`Examples?:[^]*ledgerline ${command}`));
+    },
+  );
 
   it('prints its version', async () => {
     expect(await run(['--version'])).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
@@ -81,8 +84,13 @@ describe('the command line', () => {
   });
 
   it('says where nobody answers', async () => {
-    const { code, stderr } = await run(['close', 'demo'], { LEDGERLINE_URL: 'http://127.0.0.1:1', LEDGERLINE_TOKEN: 'token' });
+    const { code, stderr } = await run(['close', 'demo'], {
+      LEDGERLINE_URL: 'http://127.0.0.1:1',
+      LEDGERLINE_TOKEN: 'token',
+    });
     expect(code).toBe(1);
-    expect(stderr).toMatch(/^ledgerline: no answer from http:\/\/127\.0\.0\.1:1 \(.+\): is the server running there\?\n$/);
+    expect(stderr).toMatch(
+      /^ledgerline: no answer from http:\/\/127\.0\.0\.1:1 \(.+\): is the server running there\?\n$/,
+    );
   });
 });

@@ -1,5 +1,6 @@
 /** Appends as text: what may be joined, what reads as one run, what a receipt says. */
 import { describe, expect, it } from 'vitest';
+import { AssertionFailed } from '../../src/base/assert.ts';
 import { isOneRun } from '../../src/ledger/append-statement.ts';
 import { assertSeparable, joinPayloads, joinTypes, joinValues } from '../../src/ledger/append-text.ts';
 import type { AppendRequest } from '../../src/ledger/ledger.ts';
@@ -26,8 +27,8 @@ describe('lists in text', () => {
     ['a turn', request({ fence: { turn: 'a"b', attempt: 1 } })],
     ['an append of nothing', request({ events: [] })],
   ])('refuse %s that would shift another', (_, bad) => {
-    expect(() => assertSeparable(bad)).toThrow();
-    expect(() => assertSeparable(request())).not.toThrow();
+    expect(() => assertSeparable(bad)).toThrow(AssertionFailed);
+    expect(() => assertSeparable(request())).not.toThrow(AssertionFailed);
   });
 });
 
@@ -82,8 +83,8 @@ describe('a receipt', () => {
   });
 
   it('that says nothing of an append is a fault', () => {
-    expect(() => verdicts(parseReceipt(text), [...requests, two])).toThrow();
-    expect(() => verdicts({ transaction: '1', at, firsts: [null], refused: [] }, [two])).toThrow();
+    expect(() => verdicts(parseReceipt(text), [...requests, two])).toThrow(AssertionFailed);
+    expect(() => verdicts({ transaction: '1', at, firsts: [null], refused: [] }, [two])).toThrow(AssertionFailed);
   });
 
   it('of a run numbers its appends one behind the other', () => {

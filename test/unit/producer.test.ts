@@ -8,7 +8,7 @@ import { limits } from '../../src/base/limits.ts';
 import { parseRetryAfter } from '../../src/producer/delivery.ts';
 import { createProducer } from '../../src/producer/producer.ts';
 import type { ProducerError, ProducerOptions } from '../../src/producer/producer.ts';
-import { ScriptedGateway, problem } from '../support/scripted-gateway.ts';
+import { ScriptedGateway, refusal } from '../support/scripted-gateway.ts';
 import type { Fate, Reply } from '../support/scripted-gateway.ts';
 
 /** Every sleep ends after a turn of the loop, and the clock jumps over it; while `isHeld`, only its signal ends one. */
@@ -19,7 +19,7 @@ function jumpingTime() {
     isHeld: false,
     slept: [] as number[],
     clock,
-    async sleep(delayMs: number, signal?: AbortSignal) {
+    async pass(delayMs: number, signal?: AbortSignal) {
       this.slept.push(delayMs);
       await turn();
       while (this.isHeld && signal?.aborted !== true) await turn();
@@ -34,7 +34,7 @@ function house(options: Partial<ProducerOptions> = {}) {
   const make = (more: Partial<ProducerOptions> = {}) =>
     createProducer(
       { url: 'http://gateway', key: 'k', session: 's1', producer: 'p1', fetch: gateway.fetch, ...options, ...more },
-      { clock: time.clock, sleep: (delayMs, signal) => time.sleep(delayMs, signal) },
+      { clock: time.clock, sleep: (delayMs, signal) => time.pass(delayMs, signal) },
     );
   return { gateway, time, make, producer: make(), data: () => gateway.stored.map((event) => event.data) };
 }
@@ -173,9 +173,9 @@ describe('after a failure that left the outcome unclear', () => {
     'lose answer',
     'lose request',
     'cut answer',
-    problem(503, 'append_unknown'),
-    problem(503, 'unavailable'),
-    problem(500, 'internal'),
+    refusal(503, 'append_unknown'),
+    refusal(503, 'unavailable'),
+    refusal(500, 'internal'),
     { status: 502 },
     { status: 504 },
     { status: 201, body: {} },
@@ -210,7 +210,7 @@ describe('after a failure that left the outcome unclear', () => {
 
   test('a duplicate of another length is an error', async () => {
     const { gateway, producer } = house();
-    gateway.meet((index) => (index === 0 ? 'lose request' : problem(409, 'duplicate_append', { first: 7, last: 9 })));
+    gateway.meet((index) => (index === 0 ? 'lose request' : refusal(409, 'duplicate_append', { first: 7, last: 9 })));
     await producer.append('x', 'a');
     await expect(producer.flush()).rejects.toMatchObject({ code: 'duplicate_append', fields: { first: 7, last: 9 } });
   });
@@ -226,7 +226,7 @@ describe('after a failure that left the outcome unclear', () => {
 
   test('it gives up in the end and says what it knows', async () => {
     const { gateway, producer } = house({ giveUpMs: 10_000 });
-    gateway.meet(() => problem(503, 'unavailable'));
+    gateway.meet(() => refusal(503, 'unavailable'));
     await producer.append('x', 'a');
     await expect(producer.flush()).rejects.toMatchObject({
       code: 'gave_up',
@@ -255,7 +255,7 @@ describe('two live producers of one name', () => {
     const [one, other] = [make(), make()];
     await one.append('x', 'same');
     await one.flush();
-    gateway.meet(once(problem(429, 'too_many')));
+    gateway.meet(once(refusal(429, 'too_many')));
     await other.append('x', 'same');
     await expect(other.flush()).rejects.toMatchObject({ code: 'duplicate_append' });
   });
@@ -283,7 +283,7 @@ describe('a server that asks to wait', () => {
 
   test('because the session is busy is asked again', async () => {
     const { gateway, producer, data } = house();
-    gateway.meet(once(problem(409, 'session_busy')));
+    gateway.meet(once(refusal(409, 'session_busy')));
     await producer.append('x', 'a');
     await producer.flush();
     expect(data()).toEqual(['a']);
@@ -300,14 +300,14 @@ describe('a server that asks to wait', () => {
 
 describe('a refusal', () => {
   test.each<[Reply, string]>([
-    [problem(400, 'malformed', { where: 'events[0].data' }), 'malformed'],
-    [problem(401, 'unauthorized'), 'unauthorized'],
-    [problem(403, 'forbidden'), 'forbidden'],
-    [problem(404, 'session_unknown'), 'session_unknown'],
-    [problem(409, 'session_closed'), 'session_closed'],
-    [problem(409, 'producer_overlap', { counter: 4 }), 'producer_overlap'],
-    [problem(410, 'session_deleted'), 'session_deleted'],
-    [problem(413, 'too_large', { limit: 'payloadBytes' }), 'too_large'],
+    [refusal(400, 'malformed', { where: 'events[0].data' }), 'malformed'],
+    [refusal(401, 'unauthorized'), 'unauthorized'],
+    [refusal(403, 'forbidden'), 'forbidden'],
+    [refusal(404, 'session_unknown'), 'session_unknown'],
+    [refusal(409, 'session_closed'), 'session_closed'],
+    [refusal(409, 'producer_overlap', { counter: 4 }), 'producer_overlap'],
+    [refusal(410, 'session_deleted'), 'session_deleted'],
+    [refusal(413, 'too_large', { limit: 'payloadBytes' }), 'too_large'],
     [{ status: 302, headers: { location: '/elsewhere' } }, 'unexpected_answer'],
     [{ status: 200, body: { first: 1, last: 1 } }, 'unexpected_answer'],
   ])('%j rejects all that waits, and every later call', async (reply, code) => {
@@ -327,7 +327,7 @@ describe('a refusal', () => {
 
   test('carries the words and the fields of the problem', async () => {
     const { gateway, producer } = house();
-    gateway.meet(() => problem(400, 'malformed', { where: 'events[0].data', index: 0 }));
+    gateway.meet(() => refusal(400, 'malformed', { where: 'events[0].data', index: 0 }));
     await producer.append('x', 'a');
     await expect(producer.flush()).rejects.toMatchObject({
       message: 'because of malformed',
@@ -339,7 +339,7 @@ describe('a refusal', () => {
 describe('the buffer', () => {
   test('lets the caller wait while it is full, and no longer', async () => {
     const { gateway, producer } = house({ bufferBytes: 1_000 });
-    gateway.meet(once(problem(429, 'too_many', {}, { 'retry-after': '1' })));
+    gateway.meet(once(refusal(429, 'too_many', {}, { 'retry-after': '1' })));
     let hasRoom = false;
     void producer.appendRaw('x', JSON.stringify('y'.repeat(500)));
     const waits = producer.appendRaw('x', JSON.stringify('y'.repeat(500))).then(() => (hasRoom = true));
@@ -359,7 +359,7 @@ describe('the buffer', () => {
 
   test('rejects who waits for room when the producer fails', async () => {
     const { gateway, producer } = house({ bufferBytes: 10 });
-    gateway.meet(() => problem(409, 'session_closed'));
+    gateway.meet(() => refusal(409, 'session_closed'));
     await expect(producer.append('x', 'long enough')).rejects.toMatchObject({ code: 'session_closed' });
   });
 });
@@ -401,7 +401,7 @@ describe('the end', () => {
   });
 
   test('comes by the signal, whatever the producer does just then', async () => {
-    for (const fate of ['hang', problem(503, 'unavailable')] as const) {
+    for (const fate of ['hang', refusal(503, 'unavailable')] as const) {
       const controller = new AbortController();
       const { gateway, producer } = house({ signal: controller.signal, giveUpMs: Infinity });
       gateway.meet(() => fate);
@@ -447,8 +447,8 @@ test('under random failures the stored list is what was appended, once, in order
     'lose request',
     'lose answer',
     'cut answer',
-    problem(503, 'append_unknown'),
-    problem(429, 'too_many', {}, { 'retry-after': '1' }),
+    refusal(503, 'append_unknown'),
+    refusal(429, 'too_many', {}, { 'retry-after': '1' }),
     { status: 502 },
   );
   const step = fc.record({ isDelta: fc.boolean(), pause: fc.nat(3), isFlush: fc.boolean() });

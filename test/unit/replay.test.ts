@@ -121,12 +121,12 @@ describe('sharing', () => {
     expect(replay.find('a', toCursor(1_000))).toBeUndefined();
   });
 
-  test('a history that changed is served from nothing that was read before', async () => {
-    const { clock, ledger, replay, cache, answers, ask } = setUp({ latencyMs: 5 });
+  test('a history that changed is served from nothing that was read before, or is being read', async () => {
+    const { clock, ledger, replay, cache, answers, ask } = setUp();
     ledger.commit('a', 10);
-    ask('a', 0, 10);
-    await clock.advance(10);
-    ask('a', 3, 10).cancel();
+    ask('a', 7, 10);
+    await clock.settle();
+    ledger.beforeAnswer = () => new Promise((resolve) => void clock.after(5, resolve));
     const old = ask('a', 5, 10);
     await clock.settle();
     replay.forget('a');
@@ -134,8 +134,10 @@ describe('sharing', () => {
     expect(cache.bytes).toBe(0);
     ledger.restore('a', 0);
     ledger.commit('a', 10, 77);
+    await clock.advance(10);
+    expect(replay.find('a', toCursor(5))).toBeUndefined();
     ask('a', 5, 10);
-    await clock.advance(20);
+    await clock.advance(10);
     expect(textOf(answers.at(-1) as CutPage)).toContain('6'.padEnd(77, '.'));
     expect(answers).toHaveLength(2);
   });

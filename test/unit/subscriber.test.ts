@@ -44,7 +44,7 @@ describe('a slow reader', () => {
     expect(slow.sequences).toEqual(range(1, 1_000));
   });
 
-  test('costs what its socket was handed and no more, while 100 MB go by', async () => {
+  test('costs what its socket was handed and no more, while 20 MB go by', async () => {
     const world = await createWorld();
     world.append(session);
     const slow = fakeWriter();
@@ -52,19 +52,19 @@ describe('a slow reader', () => {
     await world.follow(session, '0', { writer: slow });
     const quick = await world.follow(session, 'head');
     await world.clock.settle();
-    for (let burst = 0; burst < 100; burst += 1) {
+    for (let burst = 0; burst < 20; burst += 1) {
       world.append(session, 10, 100_000);
       await world.clock.advance(limits.coalesceMs);
     }
     expect(slow.unsentBytes).toBeLessThanOrEqual(limits.unsentBytes + 2 * 100_200);
-    expect(quick.sequences).toEqual(range(2, 1_001));
+    expect(quick.sequences).toEqual(range(2, 201));
     const before = slow.sequences.length;
-    for (let turn = 0; turn < 450; turn += 1) {
+    for (let turn = 0; turn < 100; turn += 1) {
       slow.gulp();
       await world.clock.advance(5);
     }
     expect(before).toBeLessThan(10);
-    expect(slow.sequences).toEqual(range(1, 1_001));
+    expect(slow.sequences).toEqual(range(1, 201));
   });
 
   test('whose unsent bytes have not moved for the limit is closed; one that takes a little is not', async () => {
