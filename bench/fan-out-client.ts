@@ -55,6 +55,7 @@ async function answer(request: ClientRequest): Promise<void> {
   delaysMs = [];
 }
 
+process.on('disconnect', () => process.exit());
 process.on('message', (request: ClientRequest) => {
   answer(request).catch((error: unknown) => {
     console.error(error);

@@ -21,14 +21,18 @@ export type Variant = (typeof variants)[number];
 
 export type ServerRequest =
   /** `perSecond` 0: one event at a time, each after the last has left. */
-  { readonly do: 'send'; readonly events: number; readonly perSecond: number } | { readonly do: 'memory' };
+  { readonly do: 'send'; readonly events: number; readonly perSecond: number; readonly viewers: number } | { readonly do: 'memory' };
 
 export interface Sent {
   readonly cpuMicros: number;
+  /** Undefined where `send` itself writes to every viewer. */
+  readonly writes: number | undefined;
 }
 
 interface Fan {
   readonly server: Server;
+  /** Writes to viewers so far, where they do not all happen within `send`. */
+  readonly writes?: () => number;
   send(sequence: Sequence, envelope: string): void;
 }
 
@@ -45,6 +49,7 @@ const head = 'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\
 const fans: Record<Variant, () => Promise<Fan>> = {
   async ledgerline() {
     let top: Cursor = START;
+    let writes = 0;
     const metrics = createMetrics();
     const bus = localBus({ log: silentLog, metrics });
     const heads = (ids: readonly string[]) => new Map(ids.map((id) => [id, { head: top, floor: START, state: 'open' as const }]));
@@ -63,12 +68,18 @@ const fans: Record<Variant, () => Promise<Fan>> = {
       const join = async (): Promise<void> => {
         const now = await rooms.readHead('s');
         const writer = openStream(response, {});
+        const write = writer.write.bind(writer);
+        writer.write = (bytes) => {
+          writes += 1;
+          write(bytes);
+        };
         if (now !== undefined) rooms.join({ session: 's', requested: { kind: 'head' }, head: now, writer });
       };
       void join();
     });
     return {
       server,
+      writes: () => writes,
       send(sequence, envelope) {
         top = after(sequence);
         bus.publish('s', { kind: 'events', first: sequence, last: sequence, frames: Buffer.from(eventFrame(sequence, envelope)) });
@@ -132,8 +143,9 @@ const fans: Record<Variant, () => Promise<Fan>> = {
 /** The loop is idle between two events: no two of them share a system call unless the server makes them. */
 const pauseMs = 15;
 
-async function send(fan: Fan, cursor: Cursor, events: number, perSecond: number): Promise<Cursor> {
+async function send(fan: Fan, cursor: Cursor, events: number, perSecond: number, viewers: number): Promise<Cursor> {
   let at = cursor;
+  const before = fan.writes?.() ?? 0;
   const startedMs = performance.now();
   for (let sent = 0; sent < events; ) {
     const due = perSecond === 0 ? sent + 1 : Math.min(events, ((performance.now() - startedMs) * perSecond) / 1_000);
@@ -143,6 +155,9 @@ async function send(fan: Fan, cursor: Cursor, events: number, perSecond: number)
       at = after(sequence);
     }
     await sleep(perSecond === 0 ? pauseMs : 1);
+    // A sweep that takes turns may outlast the pause: an event sent meanwhile would share its writes with this one.
+    const isSwept = (): boolean => fan.writes === undefined || fan.writes() - before >= sent * viewers;
+    for (let look = 0; perSecond === 0 && look < 2_000 && !isSwept(); look += 1) await sleep(1);
   }
   // What a window still holds is part of the work.
   await sleep(pauseMs * 2);
@@ -153,6 +168,7 @@ async function serve(variant: Variant): Promise<void> {
   const fan = await fans[variant]();
   let cursor: Cursor = START;
   await new Promise<void>((resolve) => void fan.server.listen({ port: 0, host: '127.0.0.1', backlog: 4_096 }, resolve));
+  process.on('disconnect', () => process.exit());
   process.on('message', (request: ServerRequest) => {
     if (request.do === 'memory') {
       globalThis.gc?.();
@@ -160,10 +176,12 @@ async function serve(variant: Variant): Promise<void> {
       return;
     }
     const before = process.cpuUsage();
-    void send(fan, cursor, request.events, request.perSecond).then((at) => {
+    const writesBefore = fan.writes?.() ?? 0;
+    void send(fan, cursor, request.events, request.perSecond, request.viewers).then((at) => {
       cursor = at;
       const { user, system } = process.cpuUsage(before);
-      process.send?.({ cpuMicros: user + system } satisfies Sent);
+      const writes = fan.writes === undefined ? undefined : fan.writes() - writesBefore;
+      process.send?.({ cpuMicros: user + system, writes } satisfies Sent);
     });
   });
   process.send?.((fan.server.address() as AddressInfo).port);
