@@ -30,8 +30,10 @@ create index session_unerased on ledgerline.session (deleted_at)
 comment on index ledgerline.session_unerased is
   'Finds the erasures that a crash left unfinished without reading every session; empty almost always.';
 
--- Every update of a head must be HOT: no index on a column that an append changes, and half of each page kept free for
--- the next versions of its rows, which are pruned when the page is next visited.
+-- Every update of a head must be HOT: no index on a column that an append changes, and most of each page kept free for
+-- the next versions of its rows. The young sessions, which are the busy ones, share a few pages; a flush may move every
+-- head of a page, and the versions before it are pruned only when the flushes beside it are over. With half of each page
+-- free and 1,000 busy sessions 92 in 100 updates were HOT; with seven tenths, all of them.
 create table ledgerline.session_head (
   last_sequence bigint not null default 0,
   floor         bigint not null default 0,
@@ -48,7 +50,7 @@ create table ledgerline.session_head (
   constraint session_head_state check (state in ('open', 'closed', 'deleted')),
   constraint session_head_turn_state check (turn_state in ('idle', 'ready', 'running', 'waiting')),
   constraint session_head_fence_range check (fence between 0 and 9007199254740991)
-) with (fillfactor = 50);
+) with (fillfactor = 30);
 comment on table ledgerline.session_head is
   'The top of a session''s ledger and the only lock of the session; hot and narrow, one update an append.';
 comment on column ledgerline.session_head.last_sequence is

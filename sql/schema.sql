@@ -12,6 +12,7 @@ create table ledgerline.event (
   -- The payload's size in UTF-8, so that a page can be cut by bytes before a single payload is fetched.
   bytes integer not null,
   session text collate "C" not null,
+  -- Goes into frames and JSON without escaping; its grammar is checked before the insert, because a regular expression here doubled an insert's time.
   type text collate "C" not null,
   producer_id text collate "C",
   turn_id text collate "C",
@@ -24,9 +25,7 @@ create table ledgerline.event (
   -- Counted from 1, and exact as a JavaScript number.
   constraint event_sequence_range CHECK (((sequence >= 1) AND (sequence <= '9007199254740991'::bigint))),
   -- An attempt is an attempt at a turn.
-  constraint event_turn_whole CHECK (((turn_id IS NULL) = (attempt IS NULL))),
-  -- A type goes into frames and JSON without escaping.
-  constraint event_type_grammar CHECK ((type ~ '^[a-z0-9._-]{1,64}$'::text))
+  constraint event_turn_whole CHECK (((turn_id IS NULL) = (attempt IS NULL)))
 );
 
 -- Answers whether a producer's counter is stored already, and is the tripwire should an append ever slip past that question.
@@ -92,7 +91,7 @@ create table ledgerline.session_head (
   constraint session_head_state CHECK ((state = ANY (ARRAY['open'::text, 'closed'::text, 'deleted'::text]))),
   -- The closed union of what a session's agent is doing.
   constraint session_head_turn_state CHECK ((turn_state = ANY (ARRAY['idle'::text, 'ready'::text, 'running'::text, 'waiting'::text])))
-) with (fillfactor=50);
+) with (fillfactor=30);
 
 -- Sends a receipt ahead of the commit: a client that then loses the connection knows which transaction to ask about, and what it stored if it committed.
 CREATE OR REPLACE FUNCTION ledgerline.announce(receipt text)

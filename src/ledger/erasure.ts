@@ -62,9 +62,13 @@ export function createErasure(pool: Pool, clock: Clock, log: Log): Erasure {
         with erased as (
           delete from ledgerline.event
            where session = ${session}::text
-             and sequence <= (select max(b.sequence) from (
-                   select e.sequence from ledgerline.event e
-                    where e.session = ${session}::text order by e.sequence limit ${limits.eraseRows}::int) b)
+             and sequence <= (
+               select max(b.sequence)
+                 from (select e.sequence, row_number() over lowest as place, sum(e.bytes) over lowest as bytes_so_far
+                         from ledgerline.event e where e.session = ${session}::text
+                       window lowest as (order by e.sequence rows unbounded preceding)
+                        order by e.sequence limit ${limits.eraseRows}::int) b
+                where b.bytes_so_far <= ${limits.eraseBytes}::int or b.place = 1)
           returning 1
         )
         select count(*) as rows from erased`,

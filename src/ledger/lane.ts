@@ -105,7 +105,7 @@ export function createLane(options: LaneOptions): Lane {
     waiting.putBack(session, appends);
     const flushes = (skipped.get(session) ?? 0) + 1;
     skipped.set(session, flushes);
-    return;
+    if (flushes < bounds.skippedFlushes) return;
     waiting.hold(session);
     options.own(
       options.alone(async (carrier) => {

@@ -21,13 +21,14 @@ const REPLACED_GRACE_MS = 1_000;
 export function createPool(options: PoolOptions): Pool {
   const log: Log = options.log;
   let client = connect(options);
+  let isClosed = false;
 
   /**
    * Not left to the client's own reconnecting: a connection that a server ended in the middle of a query keeps the old
    * error and gives it to the first query of the next connection (postgres 3.4.9).
    */
   function replace(failed: Sql): void {
-    if (client !== failed) return; // another query saw the same failure first
+    if (isClosed || client !== failed) return; // closing, or another query saw the same failure first
     client = connect(options);
     detach(disconnect(failed, REPLACED_GRACE_MS), log, 'a lost client did not end');
   }
@@ -44,6 +45,9 @@ export function createPool(options: PoolOptions): Pool {
         throw error;
       }
     },
-    close: (graceMs) => disconnect(client, graceMs),
+    close(graceMs) {
+      isClosed = true;
+      return disconnect(client, graceMs);
+    },
   };
 }

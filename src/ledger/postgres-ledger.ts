@@ -47,8 +47,9 @@ export function createLedger(options: LedgerOptions): PostgresLedger {
     ...byIndex,
     statement_timeout: `${Math.ceil(bounds.queryDeadlineMs * 0.9)}ms`, // the server gives up before the client does
   });
-  // Its statements may wait for a head.
-  const control = pool('control', limits.controlConnections, bounds.headLockWaitMs + bounds.queryDeadlineMs, {
+  const control = pool('control', limits.controlConnections, bounds.queryDeadlineMs, byIndex);
+  // Closing and deleting wait for a head, and must not keep those from the others' connections who only look [I9].
+  const ending = pool('ending', limits.soloConnections, bounds.headLockWaitMs + bounds.queryDeadlineMs, {
     ...byIndex,
     lock_timeout: `${bounds.headLockWaitMs}ms`,
   });
@@ -66,7 +67,7 @@ export function createLedger(options: LedgerOptions): PostgresLedger {
     async stop() {
       await commitGroup.stop();
       await erasure.stop();
-      await Promise.all([replay, control, readiness].map((each) => each.close(1_000)));
+      await Promise.all([replay, control, ending, readiness].map((each) => each.close(1_000)));
     },
     async ready() {
       await readiness.run('the readiness check', (sql) => sql`select max(number) from ledgerline.migration`);
@@ -78,9 +79,9 @@ export function createLedger(options: LedgerOptions): PostgresLedger {
     heads: (sessions) => control.run('reading heads', (sql) => readHeads(sql, sessions)),
     create: (session, row) => control.run('creating a session', (sql) => createSession(sql, session, row)),
     describe: (session) => control.run('reading a session', (sql) => describeSession(sql, session)),
-    close: (session) => control.run('closing a session', (sql) => closeSession(sql, session)),
+    close: (session) => ending.run('closing a session', (sql) => closeSession(sql, session)),
     async delete(session) {
-      const head = await control.run('deleting a session', (sql) => entombSession(sql, session));
+      const head = await ending.run('deleting a session', (sql) => entombSession(sql, session));
       if (head?.state === 'deleted') erasure.request();
       return head;
     },
