@@ -95,7 +95,9 @@ export function createGateway(config: ServerConfig, log: Log, overrides: Gateway
     },
     stop() {
       // A server that does not let go must not keep this one: whatever was answered is stored.
-      stopping ??= withDeadline(stop(), config.drainMs, 'an orderly end');
+      stopping ??= withDeadline(stop(), config.drainMs, 'an orderly end').catch((error: unknown) =>
+        log.error({ err: error }, 'the end was cut short; whatever was answered is stored'),
+      );
       return stopping;
     },
     get publicUrl() {

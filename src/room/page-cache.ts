@@ -23,7 +23,7 @@ export interface CutPage {
 export function cutPage(page: Page): CutPage {
   const pieces: Piece[] = [];
   let last = page.after;
-  for (let from = 0; from < page.bytes.length; ) {
+  for (let from = 0; from < page.bytes.length;) {
     const to = pieceEnd(page.bytes, from, limits.pieceBytes);
     const begin = last;
     last = toCursor(lastSequence(page.bytes, to));

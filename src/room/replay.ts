@@ -5,10 +5,10 @@ import { limits } from '../base/limits.ts';
 import type { Log } from '../base/log.ts';
 import type { Metrics } from '../base/metrics.ts';
 import { detach } from '../base/service.ts';
-import { next, toCursor } from '../event/sequence.ts';
+import { toCursor } from '../event/sequence.ts';
 import type { Cursor } from '../event/sequence.ts';
 import type { Ledger, Page } from '../ledger/ledger.ts';
-import { eventLayout, frameEnds, frameOffset } from '../sse/frame.ts';
+import { eventLayout, frameEnds } from '../sse/frame.ts';
 import { PageCache, blockOf, cutPage, holds } from './page-cache.ts';
 import type { CutPage } from './page-cache.ts';
 import { walkInTurns } from './turns.ts';
@@ -37,10 +37,13 @@ interface Fetch {
 
 const retry = { firstMs: limits.pageRetryMs, capMs: limits.pageRetryCapMs };
 
-/** Retention or a deletion may have taken rows under the reader: what begins later, or has a hole, is nobody's page [I3]. */
+/**
+ * Retention or a deletion may have taken rows under the reader: a page that begins late or has a hole is nobody's [I3].
+ * As many different sequences in (after, last] as that has places leave none out.
+ */
 function isContiguous(page: Page): boolean {
   const count = frameEnds(page.bytes).length;
-  return count > 0 && count === page.last - page.after && frameOffset(page.bytes, next(page.after)) === 0;
+  return count > 0 && count === page.last - page.after;
 }
 
 export interface ReplayOptions {

@@ -17,7 +17,7 @@ import { Intake } from './intake.ts';
 import type { CutPage } from './page-cache.ts';
 import type { Answer, Ask, Replay } from './replay.ts';
 import { Subscriber } from './subscriber.ts';
-import type { Source } from './subscriber.ts';
+import type { Source } from './source.ts';
 import { Sweep } from './sweep.ts';
 import type { SyncWheel } from './sync.ts';
 import type { Slice } from './tail.ts';
@@ -64,6 +64,14 @@ export class Room implements Source, Watched {
   #pending: Pending | undefined;
   #resubscription: Timer | undefined;
 
+  readonly #leave = (subscriber: Subscriber): void => {
+    if (!this.subscribers.delete(subscriber)) return;
+    this.#shared.wheel.remove(subscriber);
+    this.#shared.metrics.subscribers.dec();
+    this.#shared.metrics.streamEnds.inc({ reason: subscriber.end });
+    if (this.subscribers.size === 0) this.#onEmpty();
+  };
+
   constructor(session: string, head: Head, shared: Shared, onEmpty: () => void) {
     this.session = session;
     this.clock = shared.clock;
@@ -97,20 +105,13 @@ export class Room implements Source, Watched {
       cursor: beginning.after,
       joinHead: head.head,
       expiresAtMs: request.expiresAtMs,
+      onClosed: this.#leave,
     });
     this.subscribers.add(subscriber);
     this.#shared.wheel.add(subscriber);
     this.#shared.metrics.subscribers.inc();
     subscriber.begin(head.floor, head.head, beginning.reset);
     return subscriber;
-  }
-
-  leave(subscriber: Subscriber): void {
-    if (!this.subscribers.delete(subscriber)) return;
-    this.#shared.wheel.remove(subscriber);
-    this.#shared.metrics.subscribers.dec();
-    this.#shared.metrics.streamEnds.inc({ reason: subscriber.end });
-    if (this.subscribers.size === 0) this.#onEmpty();
   }
 
   /** Lets go of the bus, the tail and every timer. */

@@ -1,7 +1,6 @@
 /** One open stream: a cursor over the session's ledger, and the pump that moves it. It has no queue of its own [I6]. */
-import type { Clock, Timer } from '../base/clock.ts';
+import type { Timer } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
-import type { Log } from '../base/log.ts';
 import { detach } from '../base/service.ts';
 import type { ResetReason } from '../event/cursor.ts';
 import type { Cursor } from '../event/sequence.ts';
@@ -10,48 +9,10 @@ import * as frame from '../sse/frame.ts';
 import type { Writer } from '../sse/writer.ts';
 import { readPage } from './page-cache.ts';
 import type { CutPage } from './page-cache.ts';
-import type { Answer, Ask } from './replay.ts';
-import type { Slice } from './tail.ts';
-
-/** What a subscriber reads from: its room. */
-export interface Source {
-  readonly session: string;
-  readonly watermark: Cursor;
-  /** Frames from the room's tail. */
-  read(cursor: Cursor): Slice | undefined;
-  /** A page that is at hand, or a wait for one. */
-  find(cursor: Cursor): CutPage | undefined;
-  ask(cursor: Cursor, done: (answer: Answer) => void): Ask;
-  /** Why a reader at `cursor` has nothing more to expect, if so. */
-  over(cursor: Cursor): frame.EndReason | undefined;
-  /** Asks the ledger where the session stands. Undefined when it cannot tell. */
-  recheck(): Promise<Head | undefined>;
-  sent(bytes: number): void;
-  leave(subscriber: Subscriber): void;
-  readonly clock: Clock;
-  readonly log: Log;
-}
-
-/** Why a stream ended, for the count of ends. */
-export type StreamEnd = frame.EndReason | frame.DenyReason | 'draining' | 'stalled' | 'failed' | 'disconnected';
-
-/**
- * live: waits at the watermark. paging: waits for history. stalled: waits until the socket has drained.
- * ending: has said its last, which is being sent. closed: the connection is gone.
- */
-export type State = 'live' | 'paging' | 'stalled' | 'ending' | 'closed';
-
-/** What may happen to it: the room has news, what it waits for has come, the socket has drained, its end was written, the connection closed. */
-export type Stimulus = 'news' | 'page' | 'drain' | 'last' | 'close';
-
-/** `pump`: go on reading. A state: go there. Total, so that no pair of state and stimulus is left to chance. */
-export const reactions: { readonly [S in State]: { readonly [T in Stimulus]: 'pump' | State } } = {
-  live: { news: 'pump', page: 'live', drain: 'live', last: 'ending', close: 'closed' },
-  paging: { news: 'paging', page: 'pump', drain: 'paging', last: 'ending', close: 'closed' },
-  stalled: { news: 'stalled', page: 'stalled', drain: 'pump', last: 'ending', close: 'closed' },
-  ending: { news: 'ending', page: 'ending', drain: 'ending', last: 'ending', close: 'closed' },
-  closed: { news: 'closed', page: 'closed', drain: 'closed', last: 'closed', close: 'closed' },
-};
+import type { Ask } from './replay.ts';
+import type { Source } from './source.ts';
+import { reactions } from './subscriber-state.ts';
+import type { State, Stimulus, StreamEnd } from './subscriber-state.ts';
 
 export interface SubscriberOptions {
   readonly source: Source;
@@ -60,12 +21,14 @@ export interface SubscriberOptions {
   /** The head when it joined: with everything up to it, replay is done. */
   readonly joinHead: Cursor;
   readonly expiresAtMs: number | undefined;
+  readonly onClosed: (subscriber: Subscriber) => void;
 }
 
 export class Subscriber {
   readonly #source: Source;
   readonly #writer: Writer;
   readonly #expiresAtMs: number;
+  readonly #onClosed: (subscriber: Subscriber) => void;
   #state: State = 'live';
   #cursor: Cursor;
   #joinHead: Cursor;
@@ -82,6 +45,7 @@ export class Subscriber {
   constructor(options: SubscriberOptions) {
     this.#source = options.source;
     this.#writer = options.writer;
+    this.#onClosed = options.onClosed;
     this.#cursor = options.cursor;
     this.#joinHead = options.joinHead;
     this.#expiresAtMs = options.expiresAtMs ?? Infinity;
@@ -170,7 +134,7 @@ export class Subscriber {
     this.#expiry?.cancel();
     if (reaction !== 'closed') return;
     this.#count(this.#writer.sentBytes);
-    this.#source.leave(this);
+    this.#onClosed(this);
   }
 
   #count(sentBytes: number): void {
@@ -201,8 +165,8 @@ export class Subscriber {
       this.#announce();
       const reason = source.over(this.#cursor);
       if (reason !== undefined) return this.#finish(frame.endFrame(this.#cursor, this.#head, reason), reason);
-      if (!this.#writer.isWritable) return this.#rest('stalled');
-      if (this.#cursor >= source.watermark) return this.#rest('live');
+      if (!this.#writer.isWritable) return void (this.#state = 'stalled');
+      if (this.#cursor >= source.watermark) return void (this.#state = 'live');
       let slice = source.read(this.#cursor);
       if (slice === undefined && page !== undefined) slice = readPage(page, this.#cursor);
       if (slice === undefined) {
@@ -213,10 +177,6 @@ export class Subscriber {
       this.#writer.write(slice.bytes);
       this.#cursor = slice.last;
     }
-  }
-
-  #rest(state: 'live' | 'stalled'): void {
-    this.#state = state;
   }
 
   #announce(): void {
