@@ -3,7 +3,9 @@ import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 
 /** What the bench asks for; the answers go back over the same channel. */
-export type ClientRequest = { readonly do: 'open'; readonly port: number; readonly connections: number } | { readonly do: 'report' };
+export type ClientRequest =
+  | { readonly do: 'open'; readonly port: number; readonly connections: number }
+  | { readonly do: 'report' };
 
 export interface ClientReport {
   readonly frames: number;

@@ -21,7 +21,8 @@ export type Variant = (typeof variants)[number];
 
 export type ServerRequest =
   /** `perSecond` 0: one event at a time, each after the last has left. */
-  { readonly do: 'send'; readonly events: number; readonly perSecond: number; readonly viewers: number } | { readonly do: 'memory' };
+  | { readonly do: 'send'; readonly events: number; readonly perSecond: number; readonly viewers: number }
+  | { readonly do: 'memory' };
 
 export interface Sent {
   readonly cpuMicros: number;
@@ -52,7 +53,8 @@ const fans: Record<Variant, () => Promise<Fan>> = {
     let writes = 0;
     const metrics = createMetrics();
     const bus = localBus({ log: silentLog, metrics });
-    const heads = (ids: readonly string[]) => new Map(ids.map((id) => [id, { head: top, floor: START, state: 'open' as const }]));
+    const heads = (ids: readonly string[]) =>
+      new Map(ids.map((id) => [id, { head: top, floor: START, state: 'open' as const }]));
     const rooms = createRooms({
       ledger: {
         heads: (ids) => Promise.resolve(heads(ids)),
@@ -82,7 +84,12 @@ const fans: Record<Variant, () => Promise<Fan>> = {
       writes: () => writes,
       send(sequence, envelope) {
         top = after(sequence);
-        bus.publish('s', { kind: 'events', first: sequence, last: sequence, frames: Buffer.from(eventFrame(sequence, envelope)) });
+        bus.publish('s', {
+          kind: 'events',
+          first: sequence,
+          last: sequence,
+          frames: Buffer.from(eventFrame(sequence, envelope)),
+        });
       },
     };
   },
@@ -147,7 +154,7 @@ async function send(fan: Fan, cursor: Cursor, events: number, perSecond: number,
   let at = cursor;
   const before = fan.writes?.() ?? 0;
   const startedMs = performance.now();
-  for (let sent = 0; sent < events; ) {
+  for (let sent = 0; sent < events;) {
     const due = perSecond === 0 ? sent + 1 : Math.min(events, ((performance.now() - startedMs) * perSecond) / 1_000);
     for (; sent < due; sent += 1) {
       const sequence = next(at);

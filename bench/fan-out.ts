@@ -150,11 +150,17 @@ const keepingUp = variants.filter((variant) => variant !== 'hono streamSSE');
 
 export async function run(options: { quick: boolean }): Promise<Report> {
   const { quick } = options;
-  const oneByOne = { name: '1 session × 1,000 viewers, one event at a time', viewers: 1_000, perSecond: 0, servers: variants };
+  const oneByOne = {
+    name: '1 session × 1,000 viewers, one event at a time',
+    viewers: 1_000,
+    perSecond: 0,
+    servers: variants,
+  };
   const busy = { name: '1 session × 250 viewers, 2,000 events/s', viewers: 250, perSecond: 2_000, servers: keepingUp };
   return {
     name: 'fan-out',
-    method: 'CPU of the server process per frame and viewer (265 bytes), rounds alternating, medians; viewers in another process.',
+    method:
+      'CPU of the server process per frame and viewer (265 bytes), rounds alternating, medians; viewers in another process.',
     rows: [
       ...(await fanOut({ ...oneByOne, events: quick ? 40 : 150, rounds: quick ? 3 : 7 })),
       ...(await fanOut({ ...busy, events: quick ? 1_000 : 6_000, rounds: quick ? 2 : 5 })),

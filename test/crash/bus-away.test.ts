@@ -56,7 +56,8 @@ it('a gateway starts without NATS, serves by reading heads, and takes the bus wh
   }
   await append(writing, session, '2');
   await eventually('the event arrives', () => reader.sequences().length === 2);
-  const sent = (place: RunningGateway): Promise<number> => metric(place, 'ledgerline_broadcasts_total', 'kind="frames"');
+  const sent = (place: RunningGateway): Promise<number> =>
+    metric(place, 'ledgerline_broadcasts_total', 'kind="frames"');
   expect(await sent(writing)).toBe(1);
   expect(reader.reconnects()).toBe(0);
 });

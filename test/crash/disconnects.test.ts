@@ -125,7 +125,7 @@ it('10,000 connections that are reset at any byte leave the server alive and emp
   const body = '{"events":[{"type":"note","data":1}]}';
   const requests = [
     request(at.token, session),
-    `${head('POST', `/sessions/${session}/close?`, { Authorization: 'Bearer none', 'Content-Length': '0' })}`,
+    head('POST', `/sessions/${session}/close?`, { Authorization: 'Bearer none', 'Content-Length': '0' }),
     `${head('POST', '/sessions', { Authorization: `Bearer ${at.token}`, 'Content-Length': String(body.length) })}${body}`,
     'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
     `\u0016\u0003\u0001${'\u0000'.repeat(60)}`,
@@ -135,9 +135,9 @@ it('10,000 connections that are reset at any byte leave the server alive and emp
     const socket = await dial(at.publicUrl);
     const closed = once(socket, 'close');
     // each length in turn, the whole and some garbage behind it too
-    socket.write(Buffer.concat([bytes, Buffer.alloc(8)]).subarray(0, number % (bytes.length + 8)));
-    // the bytes must have left, or only the reset is seen
-    if (number % 2 === 0) await eventually('the bytes have left', () => socket.bytesWritten > 0 || socket.destroyed);
+    const part = Buffer.concat([bytes, Buffer.alloc(8)]).subarray(0, number % (bytes.length + 8));
+    const written = new Promise<void>((resolve) => void socket.write(part, () => resolve()));
+    if (number % 3 > 0) await written;
     socket.resetAndDestroy();
     await closed;
   });

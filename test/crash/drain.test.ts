@@ -47,7 +47,10 @@ it('SIGTERM tells each of 1,000 readers its own slot of the window, answers the 
   };
   onTestFinished(release);
   const waiting = append(at, held, '"waits for the head"');
-  await eventually('the append has arrived', async () => (await metric(at, 'ledgerline_commit_group_appends_count')) > 0);
+  await eventually(
+    'the append has arrived',
+    async () => (await metric(at, 'ledgerline_commit_group_appends_count')) > 0,
+  );
   const acknowledged: string[] = [];
   let isOver = false;
   const load = countTo(10).map(async (writer) => {
@@ -82,7 +85,9 @@ it('SIGTERM tells each of 1,000 readers its own slot of the window, answers the 
   });
   expect(slots.filter((slot) => !(slot >= 0 && slot <= WINDOW_MS))).toEqual([]);
   // spread: no tenth of the window has twice its share
-  const tenths = countTo(10).map((tenth) => slots.filter((slot) => Math.ceil((slot / WINDOW_MS) * 10) === tenth).length);
+  const tenths = countTo(10).map(
+    (tenth) => slots.filter((slot) => Math.ceil((slot / WINDOW_MS) * 10) === tenth).length,
+  );
   expect(Math.min(...tenths)).toBeGreaterThan(STREAMS / 20);
   expect(Math.max(...tenths)).toBeLessThan(STREAMS / 5);
 });

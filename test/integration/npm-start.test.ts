@@ -52,7 +52,10 @@ async function read(server: Server, token: string): Promise<{ status: number; he
 /** It ends by itself, with one line that says why, and no stack of ours. */
 async function expectRefusal(start: Start, code: number, message: RegExp): Promise<void> {
   expect(await start.exit).toBe(code);
-  const said = start.stderr().split('\n').filter((line) => line.startsWith('ledgerline: '));
+  const said = start
+    .stderr()
+    .split('\n')
+    .filter((line) => line.startsWith('ledgerline: '));
   expect(said.join('\n')).toMatch(message);
   expect(start.stderr()).not.toMatch(/^ +at /m);
   expect(start.family()).toEqual([]);
@@ -148,7 +151,11 @@ describe('a second npm start in the same folder', () => {
     const first = project.start({ arguments: quiet });
     const server = await first.server();
     const second = project.start({ arguments: quiet });
-    await expectRefusal(second, 1, /^ledgerline: a development server is running in .+\.ledgerline already: stop it, or /);
+    await expectRefusal(
+      second,
+      1,
+      /^ledgerline: a development server is running in .+\.ledgerline already: stop it, or /,
+    );
     expect(await appendOne(server)).toBe(1);
     expect(JSON.parse(readFileSync(project.inData('dev.json'), 'utf8'))).toEqual(server);
   });
@@ -206,7 +213,11 @@ describe('npm start says what is in its way', () => {
   test('a file where its folder should be', async () => {
     const project = makeProject();
     writeFileSync(project.inData(), 'mine\n');
-    await expectRefusal(project.start({ arguments: quiet }), 2, /\.ledgerline is a file, not a folder; choose another with --data/);
+    await expectRefusal(
+      project.start({ arguments: quiet }),
+      2,
+      /\.ledgerline is a file, not a folder; choose another with --data/,
+    );
     expect(readFileSync(project.inData(), 'utf8')).toBe('mine\n');
   });
 
@@ -214,19 +225,20 @@ describe('npm start says what is in its way', () => {
     const project = makeProject();
     chmodSync(project.folder, 0o555);
     onTestFinished(() => chmodSync(project.folder, 0o755));
-    const start = project.start({ arguments: quiet, ...(isRoot() ? { as: NOBODY, environment: { HOME: '/nonexistent' } } : {}) });
+    const start = project.start({
+      arguments: quiet,
+      ...(isRoot() ? { as: NOBODY, environment: { HOME: '/nonexistent' } } : {}),
+    });
     await expectRefusal(start, 2, /\.ledgerline may not be used by this user; choose another with --data/);
   });
 });
 
-// Only root can leave something behind that its next user may not touch.
-if (isRoot()) {
-  test('npm start by a user tells of the data that root left there', async () => {
-    const project = makeProject();
-    const first = project.start({ arguments: quiet });
-    await first.server();
-    await first.kill();
-    const second = project.start({ arguments: quiet, as: NOBODY, environment: { HOME: '/nonexistent' } });
-    await expectRefusal(second, 2, /\.ledgerline may not be used by this user/);
-  });
-}
+// Only root leaves something behind that its next user may not touch.
+test.each(isRoot() ? [NOBODY] : [])('npm start by $name is told of the data that root left there', async (user) => {
+  const project = makeProject();
+  const first = project.start({ arguments: quiet });
+  await first.server();
+  await first.kill();
+  const second = project.start({ arguments: quiet, as: user, environment: { HOME: '/nonexistent' } });
+  await expectRefusal(second, 2, /\.ledgerline may not be used by this user/);
+});

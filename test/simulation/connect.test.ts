@@ -71,28 +71,25 @@ describe('at every point of connecting', () => {
     expect(writer.controls.filter((name) => name === 'connected')).toHaveLength(1);
   };
 
-  test.each(['deliver', 'drop', 'twice'] as const)('an append whose broadcast is met by %s is seen once, in order', async (fate) => {
-    const points = await atEveryPoint(
-      (world) => {
+  test.each(['deliver', 'drop', 'twice'] as const)(
+    'an append whose broadcast is met by %s is seen once, in order',
+    async (fate) => {
+      const points = await atEveryPoint((world) => {
         world.bus.meet(() => fate);
         world.append(session);
         world.append(session, 2);
-      },
-      complete,
-    );
-    expect(points).toBeGreaterThan(40);
-  });
+      }, complete);
+      expect(points).toBeGreaterThan(40);
+    },
+  );
 
   test('appends whose broadcasts come in the wrong order, and one of them never, are seen once, in order', async () => {
-    await atEveryPoint(
-      (world) => {
-        const [a, b, c] = [world.ledger.commit(session), world.ledger.commit(session, 3), world.ledger.commit(session)];
-        world.broadcast(session, c);
-        world.broadcast(session, a);
-        expect(b.first).toBeGreaterThan(0);
-      },
-      complete,
-    );
+    await atEveryPoint((world) => {
+      const [a, b, c] = [world.ledger.commit(session), world.ledger.commit(session, 3), world.ledger.commit(session)];
+      world.broadcast(session, c);
+      world.broadcast(session, a);
+      expect(b.first).toBeGreaterThan(0);
+    }, complete);
   });
 
   test.each([true, false])('a close (heard: %s) lets everything through, and then ends the stream', async (isHeard) => {
@@ -104,7 +101,10 @@ describe('at every point of connecting', () => {
       },
       ({ world, writer }, from) => {
         expect(writer.sequences).toEqual(range(from + 1, historyLength + 2));
-        expect(writer.frames.at(-1)).toMatchObject({ event: 'end', data: { reason: 'closed', head: historyLength + 2 } });
+        expect(writer.frames.at(-1)).toMatchObject({
+          event: 'end',
+          data: { reason: 'closed', head: historyLength + 2 },
+        });
         expect(writer.controls.filter((name) => name === 'connected')).toHaveLength(1);
         expect([writer.isEnded, world.ledger.head(session).head]).toEqual([true, historyLength + 2]);
       },

@@ -18,21 +18,48 @@ interface Reader {
 
 const readerIndex = fc.nat(20);
 const step = fc.oneof(
-  { weight: 8, arbitrary: fc.record({ do: fc.constant('append' as const), count: fc.integer({ min: 1, max: 30 }), bytes: fc.constantFrom(5, 200, 9_000) }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('append' as const), count: fc.integer({ min: 300, max: 1_000 }), bytes: fc.constant(5) }) },
-  { weight: 5, arbitrary: fc.record({ do: fc.constant('join' as const), back: fc.nat(1_200), isStalled: fc.boolean() }) },
+  {
+    weight: 8,
+    arbitrary: fc.record({
+      do: fc.constant('append' as const),
+      count: fc.integer({ min: 1, max: 30 }),
+      bytes: fc.constantFrom(5, 200, 9_000),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      do: fc.constant('append' as const),
+      count: fc.integer({ min: 300, max: 1_000 }),
+      bytes: fc.constant(5),
+    }),
+  },
+  {
+    weight: 5,
+    arbitrary: fc.record({ do: fc.constant('join' as const), back: fc.nat(1_200), isStalled: fc.boolean() }),
+  },
   { weight: 3, arbitrary: fc.record({ do: fc.constant('stall' as const), reader: readerIndex }) },
   { weight: 3, arbitrary: fc.record({ do: fc.constant('gulp' as const), reader: readerIndex }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('drain' as const), reader: readerIndex }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('cut' as const), reader: readerIndex }) },
   { weight: 3, arbitrary: fc.record({ do: fc.constant('release' as const) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constantFrom('away' as const, 'back' as const, 'suspect' as const) }) },
-  { weight: 8, arbitrary: fc.record({ do: fc.constant('pass' as const), ms: fc.constantFrom(0, 1, 2, 5, 11, 40, 300, 1_100) }) },
+  {
+    weight: 8,
+    arbitrary: fc.record({ do: fc.constant('pass' as const), ms: fc.constantFrom(0, 1, 2, 5, 11, 40, 300, 1_100) }),
+  },
 );
-const schedules = fc.record({ seed: fc.integer(), steps: fc.array(step, { minLength: 5, maxLength: 60 }), loss: fc.constantFrom(0, 0.2, 0.5, 1) });
+const schedules = fc.record({
+  seed: fc.integer(),
+  steps: fc.array(step, { minLength: 5, maxLength: 60 }),
+  loss: fc.constantFrom(0, 0.2, 0.5, 1),
+});
 
 function shuffled<T>(list: readonly T[], random: () => number): T[] {
-  return list.map((item) => ({ item, at: random() })).toSorted((a, b) => a.at - b.at).map(({ item }) => item);
+  return list
+    .map((item) => ({ item, at: random() }))
+    .toSorted((a, b) => a.at - b.at)
+    .map(({ item }) => item);
 }
 
 async function join(world: World, back: number, isStalled: boolean): Promise<Reader> {
@@ -43,7 +70,12 @@ async function join(world: World, back: number, isStalled: boolean): Promise<Rea
   return { writer, from };
 }
 
-async function play(world: World, readers: Reader[], { do: what, ...how }: Record<string, unknown> & { do: string }, random: () => number) {
+async function play(
+  world: World,
+  readers: Reader[],
+  { do: what, ...how }: Record<string, unknown> & { do: string },
+  random: () => number,
+) {
   const writer = readers.length === 0 ? undefined : readers[Number(how['reader']) % readers.length]?.writer;
   if (what === 'append') world.append(session, how['count'] as number, how['bytes'] as number);
   if (what === 'join') readers.push(await join(world, how['back'] as number, how['isStalled'] as boolean));
@@ -80,7 +112,8 @@ describe('under any schedule', () => {
       const random = seededRandom(seed);
       const world = await createWorld(seed);
       const latencyMs = Math.floor(random() * 8);
-      const wait = () => new Promise<void>((resolve) => void world.clock.after(Math.floor(random() * (latencyMs + 1)), resolve));
+      const wait = () =>
+        new Promise<void>((resolve) => void world.clock.after(Math.floor(random() * (latencyMs + 1)), resolve));
       world.ledger.beforeRead = wait;
       world.ledger.beforeAnswer = wait;
       world.bus.meet(() => (random() < loss ? 'drop' : random() < 0.5 ? 'hold' : random() < 0.5 ? 'twice' : 'deliver'));

@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Browser, Page } from 'playwright-core';
+import type { Browser } from 'playwright-core';
 
 /** What is recorded lives in the tab's storage, so that a reload goes on with it. */
 const html = `<!doctype html>
@@ -77,7 +77,7 @@ export interface Tab {
 export async function openTab(browser: Browser, origin: string): Promise<Tab> {
   const page = await browser.newPage();
   await page.goto(origin);
-  const evaluate = <T>(expression: string): Promise<T> => (page as Page).evaluate<T>(expression);
+  const evaluate = <T>(expression: string): Promise<T> => page.evaluate<T>(expression);
   return {
     follow: (url) => evaluate(`follow(${JSON.stringify(url)})`),
     seen: () => evaluate('seen'),

@@ -71,7 +71,10 @@ export function commandFollower(stream: Stream): Follower {
     make: 'ledgerline tail',
     sequences() {
       const text = cli.stdout();
-      const lines = text.slice(0, text.lastIndexOf('\n') + 1).split('\n').filter(Boolean);
+      const lines = text
+        .slice(0, text.lastIndexOf('\n') + 1)
+        .split('\n')
+        .filter(Boolean);
       return lines.map((line) => (JSON.parse(line) as { sequence: number }).sequence);
     },
     ended() {
@@ -125,8 +128,10 @@ function byHand(make: string, visit: Visit): Follower {
 /** A few lines of Node, as anybody would write them. */
 export function plainFollower(stream: Stream): Follower {
   return byHand('node:http', async (cursor, receive, gone) => {
-    const response = await eventually('the stream answers', () => gone.aborted || connect(stream, cursor, gone), 60_000);
-    if (response === true) return;
+    const answer = async (): Promise<IncomingMessage | 'stopped'> =>
+      gone.aborted ? 'stopped' : connect(stream, cursor, gone);
+    const response = await eventually('the stream answers', answer, 60_000);
+    if (response === 'stopped') return;
     response.setEncoding('utf8').on('data', receive);
     await closed(response);
   });
@@ -154,14 +159,21 @@ const closed = (response: IncomingMessage): Promise<void> =>
     response.once('close', resolve);
   });
 
+const curlOptions = [
+  ...'--silent --no-buffer --fail --retry 10 --retry-delay 1 --retry-connrefused'.split(' '),
+  '--header',
+  'Prefer: handling=strict',
+];
+
 /** curl in a loop, which is how people try a stream out; where there is none, a few lines of Node. */
 export function curlFollower(stream: Stream): Follower {
   const curl = onPath('curl');
   if (curl === undefined) return plainFollower(stream);
   return byHand('curl', async (cursor, receive, gone) => {
     const child: ChildProcess = spawn(curl, [
-      ...['--silent', '--no-buffer', '--fail', '--retry', '10', '--retry-delay', '1', '--retry-connrefused'],
-      ...['--header', `Authorization: Bearer ${stream.token}`, '--header', 'Prefer: handling=strict'],
+      ...curlOptions,
+      '--header',
+      `Authorization: Bearer ${stream.token}`,
       ...(cursor === undefined ? [] : ['--header', `Last-Event-ID: ${cursor}`]),
       urlOf(stream),
     ]);

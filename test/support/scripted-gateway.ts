@@ -127,8 +127,7 @@ export class ScriptedGateway {
       const code = isSame ? 'duplicate_append' : 'producer_conflict';
       return refusal(409, code, { first: places[0], last: places.at(-1) });
     }
-    if (places.some((place) => place > 0))
-      return refusal(409, 'producer_overlap');
+    if (places.some((place) => place > 0)) return refusal(409, 'producer_overlap');
     const first = this.stored.length + 1;
     for (const [index, event] of events.entries()) {
       this.stored.push({ producer: id, counter: sequence + index, type: event.type, data: event.data });

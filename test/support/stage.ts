@@ -46,13 +46,13 @@ export async function gateways(count: number, stage: GatewayStage): Promise<Runn
   const natsUrl = stage.natsUrl === undefined ? sharedNatsUrl() : stage.natsUrl;
   return Promise.all(
     Array.from({ length: count }, async () => {
-      const gateway = await startGateway({
+      const one = await startGateway({
         databaseUrl: stage.databaseUrl,
         ...(natsUrl === null ? {} : { natsUrl }),
         environment: { ...subjects, LEDGERLINE_LOG_LEVEL: 'warn', ...stage.environment },
       });
-      onTestFinished(() => gateway.kill());
-      return gateway;
+      onTestFinished(() => one.kill());
+      return one;
     }),
   );
 }

@@ -1,3 +1,4 @@
+/** The grammar of a cursor, and where a stream begins for each. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { begin, parseCursor, parseQueryCursor } from '../../src/event/cursor.ts';
@@ -39,7 +40,8 @@ describe('the grammar of a cursor', () => {
   });
 
   test('zero, one and the largest are cursors; nothing and an empty text are the start', () => {
-    for (const value of [0, 1, 2 ** 53 - 1]) expect(parseCursor(String(value))).toEqual({ kind: 'after', cursor: value });
+    for (const value of [0, 1, 2 ** 53 - 1])
+      expect(parseCursor(String(value))).toEqual({ kind: 'after', cursor: value });
     expect(parseCursor(undefined)).toEqual({ kind: 'start' });
     expect(parseCursor('')).toEqual({ kind: 'start' });
   });
@@ -56,7 +58,8 @@ describe('where a stream begins', () => {
     fc.assert(
       fc.property(fc.nat(50), fc.nat(50), fc.option(fc.nat(120), { nil: undefined }), (floor, more, asked) => {
         const head = toCursor(floor + more);
-        const requested: RequestedCursor = asked === undefined ? { kind: 'start' } : { kind: 'after', cursor: toCursor(asked) };
+        const requested: RequestedCursor =
+          asked === undefined ? { kind: 'start' } : { kind: 'after', cursor: toCursor(asked) };
         const { after, reset } = begin(requested, head, toCursor(floor));
         expect(after).toBeGreaterThanOrEqual(floor);
         expect(after).toBeLessThanOrEqual(head);

@@ -1,3 +1,4 @@
+/** The text of every frame, parsed back by a parser that is not ours. */
 import { createParser } from 'eventsource-parser';
 import type { EventSourceMessage } from 'eventsource-parser';
 import fc from 'fast-check';
@@ -17,12 +18,21 @@ function parse(text: string, chunk = text.length): { events: EventSourceMessage[
 const sequences = fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER }).map(toSequence);
 const cursors = fc.nat(Number.MAX_SAFE_INTEGER).map(toCursor);
 /** Whatever JSON can say; half an emoji, NUL, CR, LF and the byte order mark included. */
-const payloads = fc.oneof(fc.string({ unit: 'binary' }), fc.string({ unit: fc.constantFrom('\n', '\r', ':', ' ', '\uFEFF', 'id: 1', 'é') }), fc.jsonValue());
+const payloads = fc.oneof(
+  fc.string({ unit: 'binary' }),
+  fc.string({ unit: fc.constantFrom('\n', '\r', ':', ' ', '\uFEFF', 'id: 1', 'é') }),
+  fc.jsonValue(),
+);
 
 const eventText = (sequence: number, payload: unknown): string =>
   frame.eventFrame(
     toSequence(sequence),
-    envelope({ sequence: toSequence(sequence), type: 'x', at: '2026-11-30T04:00:00.000Z', data: JSON.stringify(payload) }),
+    envelope({
+      sequence: toSequence(sequence),
+      type: 'x',
+      at: '2026-11-30T04:00:00.000Z',
+      data: JSON.stringify(payload),
+    }),
   );
 
 describe('the frame of an event', () => {
@@ -127,7 +137,7 @@ describe('a buffer of frames', () => {
       fc.property(runs, fc.integer({ min: 1, max: 2_000 }), (run, size) => {
         const frames = build(run);
         const ends = [0, ...frame.frameEnds(frames)];
-        for (let from = 0; from < frames.length; ) {
+        for (let from = 0; from < frames.length;) {
           const to = frame.pieceEnd(frames, from, size);
           expect(ends).toContain(to);
           const isOneFrame = ends.indexOf(to) === ends.indexOf(from) + 1;

@@ -1,3 +1,4 @@
+/** Ranges against a watermark, and what is held while something is missing. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { limits } from '../../src/base/limits.ts';
@@ -43,7 +44,11 @@ describe('broadcasts that are ahead', () => {
         expect(held.takeNext(toCursor(10))).toBeUndefined();
         const out: number[] = [];
         let watermark = 11;
-        for (let next = held.takeNext(toCursor(watermark)); next !== undefined; next = held.takeNext(toCursor(watermark))) {
+        for (
+          let next = held.takeNext(toCursor(watermark));
+          next !== undefined;
+          next = held.takeNext(toCursor(watermark))
+        ) {
           out.push(next.first);
           watermark = next.last;
         }

@@ -1,3 +1,4 @@
+/** Heads read in shared batches, and open rooms compared with them. */
 import { describe, expect, test } from 'vitest';
 import { limits } from '../../src/base/limits.ts';
 import { silentLog } from '../../src/base/log.ts';

@@ -1,3 +1,4 @@
+/** Pages of history: where they are cut, who shares them, and who waits. */
 import { describe, expect, test } from 'vitest';
 import { limits } from '../../src/base/limits.ts';
 import { silentLog } from '../../src/base/log.ts';
@@ -30,11 +31,23 @@ describe('pages', () => {
   test('end at fixed places, and at the watermark at the latest', async () => {
     const { clock, ledger, ask, spans } = setUp();
     ledger.commit('a', 2_500);
-    for (const [cursor, watermark] of [[0, 2_500], [37, 2_500], [1_000, 2_500], [2_000, 2_345], [2_001, 2_100]] as const) {
+    for (const [cursor, watermark] of [
+      [0, 2_500],
+      [37, 2_500],
+      [1_000, 2_500],
+      [2_000, 2_345],
+      [2_001, 2_100],
+    ] as const) {
       ask('a', cursor, watermark);
       await clock.settle();
     }
-    expect(spans()).toEqual([[0, 1_000], [37, 1_000], [1_000, 2_000], [2_000, 2_345], [2_001, 2_100]]);
+    expect(spans()).toEqual([
+      [0, 1_000],
+      [37, 1_000],
+      [1_000, 2_000],
+      [2_000, 2_345],
+      [2_001, 2_100],
+    ]);
   });
 
   test('are cut by bytes, and the next one begins where the last ended', async () => {

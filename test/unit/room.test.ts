@@ -1,3 +1,4 @@
+/** Rooms as their readers see them, over a bus and a ledger that misbehave. */
 import { describe, expect, test } from 'vitest';
 import { limits } from '../../src/base/limits.ts';
 import type { Broadcast } from '../../src/bus/bus.ts';
@@ -13,7 +14,9 @@ const oneCheckMs = limits.headCheckMs + limits.headReadSpacingMs + limits.reorde
 
 async function count(world: World, name: 'repairs' | 'pages' | 'streamEnds', label: string): Promise<number> {
   const { values } = await world.metrics[name].get();
-  return values.filter((entry) => Object.values(entry.labels).includes(label)).reduce((sum, entry) => sum + entry.value, 0);
+  return values
+    .filter((entry) => Object.values(entry.labels).includes(label))
+    .reduce((sum, entry) => sum + entry.value, 0);
 }
 
 describe('joining', () => {
@@ -23,7 +26,9 @@ describe('joining', () => {
     const reader = await world.follow(session);
     await world.clock.settle();
     world.append(session);
-    expect(reader.text).toMatch(/^retry: \d+\n\nevent: hello\nid: 0\ndata: \{"session":"s1","after":0,"floor":0,"head":3\}\n\n/);
+    expect(reader.text).toMatch(
+      /^retry: \d+\n\nevent: hello\nid: 0\ndata: \{"session":"s1","after":0,"floor":0,"head":3\}\n\n/,
+    );
     expect(reader.frames.map((frame) => frame.event ?? frame.id)).toEqual(['hello', '1', '2', '3', 'connected', '4']);
   });
 
@@ -57,7 +62,14 @@ describe('joining', () => {
     world.ledger.retain(session, floor);
     const reader = await world.follow(session, cursor);
     await world.clock.settle();
-    expect(reader.frames.map((frame) => frame.event ?? frame.id)).toEqual(['hello', 'reset', '3', '4', '5', 'connected']);
+    expect(reader.frames.map((frame) => frame.event ?? frame.id)).toEqual([
+      'hello',
+      'reset',
+      '3',
+      '4',
+      '5',
+      'connected',
+    ]);
     expect(reader.frames[1]).toMatchObject({ id: String(floor), data: { reason, floor, head: 5 } });
   });
 
@@ -189,7 +201,9 @@ describe('what the bus loses', () => {
     const reader = await world.follow(session);
     for (let sequence = 2; sequence < 6; sequence += 1) {
       world.append(session);
-      await world.clock.advance(limits.headCheckAwayMs + limits.reorderMs + limits.headReadSpacingMs + limits.coalesceMs);
+      await world.clock.advance(
+        limits.headCheckAwayMs + limits.reorderMs + limits.headReadSpacingMs + limits.coalesceMs,
+      );
       expect(reader.sequences.at(-1)).toBe(sequence);
     }
     world.append(session);
@@ -225,7 +239,9 @@ describe('what the bus loses', () => {
     const subscribe = world.bus.subscribe.bind(world.bus);
     let tries = 0;
     world.bus.subscribe = (id, listener) =>
-      (tries += 1) < 4 ? { ready: Promise.reject(new Error('no')), unsubscribe: () => undefined } : subscribe(id, listener);
+      (tries += 1) < 4
+        ? { ready: Promise.reject(new Error('no')), unsubscribe: () => undefined }
+        : subscribe(id, listener);
     const reader = await world.follow(session);
     world.append(session);
     await world.clock.advance(oneCheckMs);
@@ -314,7 +330,11 @@ describe('the end', () => {
     }
     slow.drain();
     await world.clock.advance(50);
-    expect(slow.frames.at(-1)).toMatchObject({ event: 'end', id: String(slow.sequences.at(-1)), data: { reason: 'deleted' } });
+    expect(slow.frames.at(-1)).toMatchObject({
+      event: 'end',
+      id: String(slow.sequences.at(-1)),
+      data: { reason: 'deleted' },
+    });
   });
 
   test('a deletion whose broadcast is lost is noticed by the reader that finds no rows', async () => {
@@ -408,7 +428,9 @@ describe('a database that went back', () => {
     world.ledger.retain(session, 2_000);
     slow.drain();
     for (let turn = 0; turn < 10; turn += 1) await world.clock.advance(20);
-    expect(slow.frames.find((frame) => frame.event === 'reset')).toMatchObject({ data: { reason: 'expired', floor: 2_000 } });
+    expect(slow.frames.find((frame) => frame.event === 'reset')).toMatchObject({
+      data: { reason: 'expired', floor: 2_000 },
+    });
     expect(seen).toBeLessThan(2_000);
     expect(slow.sequences.slice(-1_000)).toEqual(range(2_001, 3_000));
   });

@@ -1,6 +1,7 @@
+/** One reader: slow, silent, expired or broken; and the sweeps and beats that visit it. */
 import { describe, expect, test } from 'vitest';
 import { limits } from '../../src/base/limits.ts';
-import { reactions } from '../../src/room/subscriber.ts';
+import { reactions } from '../../src/room/subscriber-state.ts';
 import { Sweep } from '../../src/room/sweep.ts';
 import { SyncWheel } from '../../src/room/sync.ts';
 import { fakeWriter } from '../support/fake-writer.ts';
@@ -205,7 +206,10 @@ describe('a fault of ours in one reader', () => {
       throw new Error('a bug');
     };
     world.append(session);
-    expect([a.sequences, c.sequences]).toEqual([[1, 2], [1, 2]]);
+    expect([a.sequences, c.sequences]).toEqual([
+      [1, 2],
+      [1, 2],
+    ]);
     expect([broken.isClosed, world.rooms.subscribers]).toEqual([true, 2]);
   });
 });

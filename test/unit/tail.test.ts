@@ -1,3 +1,4 @@
+/** The tail of a session against a plain list of frames. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { limits } from '../../src/base/limits.ts';
@@ -6,7 +7,8 @@ import { TailBudget } from '../../src/room/tail-budget.ts';
 import { Tail } from '../../src/room/tail.ts';
 import { eventFrame, frameEnds } from '../../src/sse/frame.ts';
 
-const frameOf = (sequence: number, bytes: number): string => eventFrame(toSequence(sequence), `"${sequence}${'x'.repeat(bytes)}"`);
+const frameOf = (sequence: number, bytes: number): string =>
+  eventFrame(toSequence(sequence), `"${sequence}${'x'.repeat(bytes)}"`);
 
 function append(tail: Tail, sizes: readonly number[], skipped = 0): string {
   const first = tail.end + 1 - skipped;
@@ -34,7 +36,13 @@ describe('a tail', () => {
   const size = fc.oneof(fc.nat(300), fc.integer({ min: 2_000, max: 90_000 }));
   const steps = fc.array(
     fc.oneof(
-      { weight: 6, arbitrary: fc.record({ do: fc.constant('append' as const), sizes: fc.array(size, { minLength: 1, maxLength: 8 }) }) },
+      {
+        weight: 6,
+        arbitrary: fc.record({
+          do: fc.constant('append' as const),
+          sizes: fc.array(size, { minLength: 1, maxLength: 8 }),
+        }),
+      },
       { weight: 1, arbitrary: fc.record({ do: fc.constant('restart' as const), ahead: fc.nat(5) }) },
       { weight: 3, arbitrary: fc.record({ do: fc.constant('read' as const), back: fc.nat(20) }) },
     ),

@@ -1,3 +1,4 @@
+/** The writer on real servers of HTTP/1.0, 1.1 and 2. */
 import { createServer, request as httpRequest } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { connect as connectHttp2, createServer as createHttp2Server } from 'node:http2';
@@ -44,21 +45,28 @@ async function serve(handler: (writer: Writer, response: ServerResponse) => void
 }
 
 describe('the head of a stream', () => {
-  test.each(['1.0', '1.1'])('over HTTP/%s has the exact headers, no framing, and comes before any event', async (version) => {
-    const port = await serve(() => undefined, { Vary: 'Origin', 'Content-Type': 'text/plain', 'Transfer-Encoding': 'chunked' });
-    const { received } = raw(port, get(version));
-    await eventually('the head arrives', () => received().includes('\r\n\r\n'));
-    const [status, ...lines] = received().trim().split('\r\n');
-    expect(status).toBe('HTTP/1.1 200 OK');
-    const headers = lines.filter((line) => !line.startsWith('Date: ')).toSorted();
-    expect(headers).toEqual([
-      'Connection: close',
-      'cache-control: no-cache, no-transform',
-      'content-type: text/event-stream; charset=utf-8',
-      'vary: Origin',
-      'x-accel-buffering: no',
-    ]);
-  });
+  test.each(['1.0', '1.1'])(
+    'over HTTP/%s has the exact headers, no framing, and comes before any event',
+    async (version) => {
+      const port = await serve(() => undefined, {
+        Vary: 'Origin',
+        'Content-Type': 'text/plain',
+        'Transfer-Encoding': 'chunked',
+      });
+      const { received } = raw(port, get(version));
+      await eventually('the head arrives', () => received().includes('\r\n\r\n'));
+      const [status, ...lines] = received().trim().split('\r\n');
+      expect(status).toBe('HTTP/1.1 200 OK');
+      const headers = lines.filter((line) => !line.startsWith('Date: ')).toSorted();
+      expect(headers).toEqual([
+        'Connection: close',
+        'cache-control: no-cache, no-transform',
+        'content-type: text/event-stream; charset=utf-8',
+        'vary: Origin',
+        'x-accel-buffering: no',
+      ]);
+    },
+  );
 
   test.each(['1.0', '1.1'])('over HTTP/%s is followed by the frames as they are, until the end', async (version) => {
     const port = await serve((writer) => {
