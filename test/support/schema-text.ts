@@ -1,5 +1,5 @@
 /** The schema as the catalog holds it, in one text that a change of it changes; and what in it lacks its reason. */
-import type { Sql } from '../../src/db/postgres.ts';
+import type { Sql, TransactionSql } from '../../src/db/postgres.ts';
 
 interface Line {
   readonly text: string;
@@ -11,7 +11,15 @@ const explained = ({ text, comment }: Line): string =>
   typeof comment === 'string' ? `  -- ${comment}\n  ${text.trimEnd()}` : `  ${text.trimEnd()}`;
 
 /** Tables with their columns, constraints and indexes, then functions by name; each with its comment. */
-export async function schemaText(sql: Sql): Promise<string> {
+export async function schemaText(pool: Sql): Promise<string> {
+  return pool.begin(async (sql) => {
+    // The catalog leaves out the name of a schema that is searched anyway, and a user's own name may be ledgerline.
+    await sql`set local search_path = ''`;
+    return describe(sql);
+  });
+}
+
+async function describe(sql: TransactionSql): Promise<string> {
   const tables = await sql<{ oid: string; name: string; options: string | null; comment: string | null }[]>`
     select c.oid::text, c.oid::regclass::text as name, array_to_string(c.reloptions, ', ') as options,
            obj_description(c.oid, 'pg_class') as comment
