@@ -112,19 +112,7 @@ export function createCommitGroup(options: CommitGroupOptions): CommitGroup {
   }
 
   return {
-    async append(request) {
-      const started = clock.now();
-      try {
-        const outcome = await enqueue(request);
-        metrics.appends.inc({ outcome: outcome.kind });
-        metrics.appendSeconds.observe((clock.now() - started) / 1000);
-        if (outcome.kind === 'appended') metrics.appendedEvents.inc(request.events.length);
-        return outcome;
-      } catch (error) {
-        metrics.appends.inc({ outcome: error instanceof LedgerlineError ? error.code : 'internal' });
-        throw error;
-      }
-    },
+    append: async (request) => enqueue(request),
     async stop() {
       isStopping = true;
       try {
