@@ -1,5 +1,5 @@
 /** One lane of the commit group: a flush in flight, and what arrives meanwhile goes into the next one together. */
-import type { Clock } from '../base/clock.ts';
+import type { Clock, Timer } from '../base/clock.ts';
 import { LedgerlineError } from '../base/errors.ts';
 import type { Flight } from './flight.ts';
 import { away, flush } from './flush.ts';
@@ -76,6 +76,9 @@ export function createLane(options: LaneOptions): Lane {
     const skips = new Map<string, Pending[]>();
     const lost = new Map<Lost, Pending[]>();
     for (const { append, fate } of landed) settle(append, fate, skips, lost);
+    // Each flush after this one would meet the same closed door, after its own deadline.
+    const unsent = landed.map(({ fate }) => fate).find((fate) => fate.kind === 'unsent');
+    if (unsent !== undefined && carrier === flight) abandon(away(unsent.error));
     for (const { session } of group) if (!skips.has(session)) skipped.delete(session);
     for (const [session, again] of skips) rideAgain(session, again);
     for (const [loss, concerned] of lost) options.onLost(loss, concerned);
@@ -90,10 +93,8 @@ export function createLane(options: LaneOptions): Lane {
     if (fate.kind === 'skipped') gather(skips, append.request.session, append);
     else if (fate.kind === 'lost') gather(lost, fate, append);
     else if (fate.kind === 'failed') append.fail(fate.error);
-    else if (fate.kind === 'unsent') {
-      append.fail(away(fate.error));
-      abandon(away(fate.error)); // each flush after this one would meet the same closed door, after its own deadline
-    } else append.answer(fate);
+    else if (fate.kind === 'unsent') append.fail(away(fate.error));
+    else append.answer(fate);
   }
 
   /**
@@ -107,8 +108,10 @@ export function createLane(options: LaneOptions): Lane {
     skipped.set(session, flushes);
     if (flushes < bounds.skippedFlushes) return;
     waiting.hold(session);
+    const lineEnds = boundTheLine(session);
     options.own(
       options.alone(async (carrier) => {
+        lineEnds.cancel();
         const group = waiting.takeOf(session);
         const waitMs = bounds.headLockWaitMs;
         if (group.length > 0) await fly(carrier, group, { deadlineMs: waitMs + bounds.flushDeadlineMs, waitMs });
@@ -119,8 +122,24 @@ export function createLane(options: LaneOptions): Lane {
     );
   }
 
+  /** The connections that may wait are few: an append stands in line for one no longer than it may wait for its head. */
+  function boundTheLine(session: string): Timer {
+    let timer: Timer;
+    const arm = (): void => {
+      timer = clock.after(bounds.headLockWaitMs, () => {
+        for (let group = waiting.takeOf(session); group.length > 0; group = waiting.takeOf(session)) {
+          for (const append of group.flatMap((part) => part.appends)) append.answer({ kind: 'busy' });
+        }
+        arm();
+      });
+    };
+    arm();
+    return { cancel: () => timer.cancel() };
+  }
+
   function abandon(error: LedgerlineError): void {
     for (const append of waiting.clear()) append.fail(error);
+    skipped.clear();
   }
 
   return {

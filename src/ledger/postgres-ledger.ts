@@ -43,10 +43,11 @@ export function createLedger(options: LedgerOptions): PostgresLedger {
     createPool({ ...common, name: `ledgerline ${name}`, connections, deadlineMs, settings });
 
   const byIndex = { enable_seqscan: 'off', enable_bitmapscan: 'off' };
-  const replay = pool('replay', limits.replayConnections, bounds.queryDeadlineMs, {
-    ...byIndex,
-    statement_timeout: `${Math.ceil(bounds.queryDeadlineMs * 0.9)}ms`, // the server gives up before the client does
-  });
+  // The server gives up before the client does.
+  const pages = { ...byIndex, statement_timeout: `${Math.ceil(bounds.queryDeadlineMs * 0.9)}ms` };
+  const replay = pool('replay', limits.replayConnections, bounds.queryDeadlineMs, pages);
+  // Replays wait in a line of their own; requests for history come as they like, and must not stand before them [I9].
+  const history = pool('history', limits.historyConnections, bounds.queryDeadlineMs, pages);
   const control = pool('control', limits.controlConnections, bounds.queryDeadlineMs, byIndex);
   // Closing and deleting wait for a head, and must not keep those from the others' connections who only look [I9].
   const ending = pool('ending', limits.soloConnections, bounds.headLockWaitMs + bounds.queryDeadlineMs, {
@@ -67,7 +68,7 @@ export function createLedger(options: LedgerOptions): PostgresLedger {
     async stop() {
       await commitGroup.stop();
       await erasure.stop();
-      await Promise.all([replay, control, ending, readiness].map((each) => each.close(1_000)));
+      await Promise.all([replay, history, control, ending, readiness].map((each) => each.close(1_000)));
     },
     async ready() {
       await readiness.run('the readiness check', (sql) => sql`select max(number) from ledgerline.migration`);
@@ -75,7 +76,7 @@ export function createLedger(options: LedgerOptions): PostgresLedger {
     append: (request) => commitGroup.append(request),
     page: (session, after, to, layout) =>
       replay.run('reading a page', (sql) => readPage(sql, session, after, to, layout)),
-    history: (session, range) => replay.run('reading history', (sql) => readHistory(sql, session, range)),
+    history: (session, range) => history.run('reading history', (sql) => readHistory(sql, session, range)),
     heads: (sessions) => control.run('reading heads', (sql) => readHeads(sql, sessions)),
     create: (session, row) => control.run('creating a session', (sql) => createSession(sql, session, row)),
     describe: (session) => control.run('reading a session', (sql) => describeSession(sql, session)),

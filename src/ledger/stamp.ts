@@ -6,8 +6,8 @@ import { NULL, PAYLOAD_SEPARATOR, SEPARATOR, joinPayloads, joinTypes, joinValues
 import type { AppendRequest } from './ledger.ts';
 
 /**
- * Requests come sorted by session. A repeated append gets a verdict that says where it is stored [I8]. With `waitMs`, heads that somebody holds are waited for; else their
- * appends are skipped.
+ * Requests come sorted by session. A repeated append gets a verdict that says where it is stored [I8]. With `waitMs`,
+ * heads that somebody holds are waited for; else their appends are skipped.
  */
 export async function stamp(sql: Sql, requests: readonly AppendRequest[], waitMs: number | undefined): Promise<string> {
   const sessions: string[] = [];

@@ -1,16 +1,21 @@
 /** What was stored leaves as it came, in pages that are bounded in rows and in bytes. */
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { silentLog } from '../../src/base/log.ts';
 import { limits } from '../../src/base/limits.ts';
+import { connect, disconnect } from '../../src/db/postgres.ts';
+import type { Sql } from '../../src/db/postgres.ts';
 import { envelope } from '../../src/event/event.ts';
 import type { NewEvent } from '../../src/event/event.ts';
 import { START, toCursor } from '../../src/event/sequence.ts';
 import type { PostgresLedger } from '../../src/ledger/postgres-ledger.ts';
+import { readHistory, readPage } from '../../src/ledger/read.ts';
 import { eventFrame, eventLayout } from '../../src/sse/frame.ts';
 import { jsonText } from '../support/json-texts.ts';
 import { anEvent, countTo, openLedger, storedRows, withSql } from '../support/ledger.ts';
 import { freshDatabase } from '../support/services.ts';
 import type { FreshDatabase } from '../support/services.ts';
+import { eventually } from '../support/waits.ts';
 
 let database: FreshDatabase;
 let ledger: PostgresLedger;
@@ -204,22 +209,27 @@ describe('a page', () => {
     expect((await ledger.page(other, START, end, eventLayout)).bytes).toHaveLength(0);
     expect((await ledger.history(other, { limit: 10 })).events).toEqual([]);
   });
+});
 
-  it('of a long session is found along the index, though no statistics say so', async () => {
-    const session = await aSession();
-    await fill(session, 20_000, 20);
-    const plan = await withSql(database.url, async (sql) => {
-      await sql`set enable_seqscan = off`;
-      await sql`set enable_bitmapscan = off`;
-      const rows = await sql<{ 'QUERY PLAN': string }[]>`
-        explain select e.* from ledgerline.session_head h
-                  join ledgerline.event e on e.session = h.session and e.sequence > h.floor
-                 where h.session = 's' and e.sequence > 19000 and e.sequence <= 20000 order by e.sequence limit 1000`;
-      return rows.map((row) => row['QUERY PLAN']).join('\n');
-    });
-    expect(plan).toContain('Index Scan using event_pkey');
-    expect(plan).not.toContain('Sort');
+it('a page is read beside any number of requests for history that wait [I9]', async () => {
+  const session = await aSession();
+  await fill(session, 3, 20);
+  const stranger = connect({ url: database.url, connections: 1, name: 'stranger', log: silentLog });
+  onTestFinished(() => disconnect(stranger, 1_000));
+  await stranger`begin`;
+  await stranger`lock table ledgerline.event in access exclusive mode`;
+  const history = countTo(100).map(() => ledger.history(session, { limit: 10 }));
+  const page = ledger.page(session, START, toCursor(3), eventLayout);
+  await eventually('the page has reached Postgres', async () => {
+    const waiting = await withSql(
+      database.url,
+      (sql) => sql`select from pg_stat_activity where wait_event_type = 'Lock' and query like '%string_agg%'`,
+    );
+    return waiting.length === 1;
   });
+  await stranger`commit`;
+  expect((await page).last).toBe(3);
+  await Promise.all(history);
 });
 
 describe('history', () => {
@@ -247,5 +257,35 @@ describe('history', () => {
     const huge = await aSession();
     await fill(huge, 3, limits.historyBytes + 1);
     expect(sequencesOf(await ledger.history(huge, { before: toCursor(3), limit: 9 }))).toEqual([2]);
+  });
+});
+
+describe('of a long session no more is read than is answered', () => {
+  let session: string;
+  beforeAll(async () => {
+    session = await aSession();
+    await fill(session, 200_000, 20);
+  });
+
+  /** How many events one statement fetches, on a connection like the ledger's own. */
+  const fetched = (read: (sql: Sql) => Promise<unknown>): Promise<number> =>
+    withSql(database.url, async (sql) => {
+      await sql`set enable_seqscan = off`;
+      await sql`set enable_bitmapscan = off`;
+      await sql`begin`;
+      await read(sql);
+      const [row] = await sql<{ events: number }[]>`
+        select idx_tup_fetch as events from pg_stat_xact_user_tables where relname = 'event'`;
+      return row?.events ?? 0;
+    });
+
+  it.each(['without statistics', 'with statistics'])('%s', async (statistics) => {
+    if (statistics === 'with statistics') await withSql(database.url, (sql) => sql`analyze`);
+    const page = (sql: Sql) => readPage(sql, session, toCursor(9_000), toCursor(10_000), eventLayout);
+    const forwards = (sql: Sql) => readHistory(sql, session, { after: toCursor(100), limit: 50 });
+    const backwards = (sql: Sql) => readHistory(sql, session, { before: toCursor(19_000), limit: 50 });
+    expect(await fetched(page)).toBe(1_000);
+    expect(await fetched(forwards)).toBe(50);
+    expect(await fetched(backwards)).toBe(50);
   });
 });
