@@ -7,13 +7,19 @@ import type { Metrics } from '../base/metrics.ts';
 import { detach } from '../base/service.ts';
 import type { Bus, Subscription } from '../bus/bus.ts';
 import type { Cursor } from '../event/sequence.ts';
-import type { Head, Ledger } from '../ledger/ledger.ts';
+import type { Head, Ledger, SessionState } from '../ledger/ledger.ts';
+
+/** What a room knows of its ledger: a younger answer that says less comes from an older database. */
+export interface Known {
+  readonly watermark: Cursor;
+  readonly state: SessionState;
+}
 
 /** An open room, as far as its head is concerned. */
 export interface Watched {
-  readonly watermark: Cursor;
-  /** What the ledger says; undefined when it has no such session. `watermarkThen` is the watermark when the read began. */
-  learn(head: Head | undefined, watermarkThen: Cursor): void;
+  readonly known: Known;
+  /** What the ledger says; undefined when it has no such session. `knownThen` is what the room knew when the read began. */
+  learn(head: Head | undefined, knownThen: Known): void;
 }
 
 interface Reader {
@@ -97,10 +103,10 @@ export class HeadCheck {
     const { rooms, ledger, clock, metrics } = this.#options;
     const batch = this.#takeWanted();
     // A room may move, close or open again while the read is under way: judge it as it was when the read began.
-    const watched = new Map<string, { room: Watched; watermark: Cursor }>();
+    const watched = new Map<string, { room: Watched; known: Known }>();
     for (const session of batch.keys()) {
       const room = rooms.get(session);
-      if (room !== undefined) watched.set(session, { room, watermark: room.watermark });
+      if (room !== undefined) watched.set(session, { room, known: room.known });
     }
     this.#isReading = true;
     this.#beganAtMs = clock.now();
@@ -108,7 +114,7 @@ export class HeadCheck {
     try {
       const heads = await ledger.heads([...batch.keys()]);
       this.#noteFailure(undefined);
-      for (const [session, { room, watermark }] of watched) room.learn(heads.get(session), watermark);
+      for (const [session, { room, known }] of watched) room.learn(heads.get(session), known);
       for (const [session, readers] of batch) for (const reader of readers) reader.resolve(heads.get(session));
     } catch (error) {
       this.#noteFailure(error);

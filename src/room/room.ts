@@ -12,7 +12,7 @@ import type { Cursor } from '../event/sequence.ts';
 import type { Head, SessionState } from '../ledger/ledger.ts';
 import type { EndReason } from '../sse/frame.ts';
 import type { Writer } from '../sse/writer.ts';
-import type { HeadCheck, Watched } from './head-check.ts';
+import type { HeadCheck, Known, Watched } from './head-check.ts';
 import { Intake } from './intake.ts';
 import type { CutPage } from './page-cache.ts';
 import type { Answer, Ask, Replay } from './replay.ts';
@@ -94,6 +94,10 @@ export class Room implements Source, Watched {
     return this.#intake.watermark;
   }
 
+  get known(): Known {
+    return { watermark: this.watermark, state: this.#state };
+  }
+
   join(request: JoinRequest): Subscriber {
     const { head, requested, writer } = request;
     this.#intake.learn(head.head);
@@ -114,20 +118,20 @@ export class Room implements Source, Watched {
     return subscriber;
   }
 
-  /** Lets go of the bus, the tail and every timer. */
+  /** Lets go of the bus, of every timer, and of what it read: with nobody left to compare heads it could turn wrong unnoticed. */
   close(): void {
     this.#isOpen = false;
     this.#resubscription?.cancel();
     this.#pending?.unsubscribe();
     this.#sweep.cancel();
-    this.#intake.restart(this.watermark);
+    this.#forget(this.watermark);
   }
 
-  learn(head: Head | undefined, watermarkThen: Cursor): void {
+  learn(head: Head | undefined, knownThen: Known): void {
     if (!this.#isOpen) return;
     const now = head ?? nothing;
     if (now.state === 'deleted') return this.#learnState('deleted');
-    if (now.head < watermarkThen) return this.#restore(now);
+    if (now.head < knownThen.watermark || rank[now.state] < rank[knownThen.state]) return this.#restore(now);
     this.#intake.learn(now.head);
     this.#learnState(now.state);
   }
@@ -201,7 +205,7 @@ export class Room implements Source, Watched {
     this.#sweep.request();
   }
 
-  /** A head below what was known to be committed: the database is an older one. */
+  /** The head is below what was known to be committed, or the session is no longer over: the database is an older one. */
   #restore(head: Head): void {
     this.log.warn({ session: this.session, sequence: head.head, watermark: this.watermark }, 'the ledger went back');
     this.#forget(head.head);

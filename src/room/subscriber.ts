@@ -9,6 +9,7 @@ import * as frame from '../sse/frame.ts';
 import type { Writer } from '../sse/writer.ts';
 import { readPage } from './page-cache.ts';
 import type { CutPage } from './page-cache.ts';
+import { Progress } from './progress.ts';
 import type { Ask } from './replay.ts';
 import type { Source } from './source.ts';
 import { reactions } from './subscriber-state.ts';
@@ -37,9 +38,7 @@ export class Subscriber {
   #ask: Ask | undefined;
   #retry: Timer | undefined;
   #expiry: Timer | undefined;
-  /** Where the socket stood when its unsent bytes were last seen to move. */
-  #movedTo = 0;
-  #movedAtMs: number;
+  readonly #progress: Progress;
   #counted = 0;
 
   constructor(options: SubscriberOptions) {
@@ -49,7 +48,7 @@ export class Subscriber {
     this.#cursor = options.cursor;
     this.#joinHead = options.joinHead;
     this.#expiresAtMs = options.expiresAtMs ?? Infinity;
-    this.#movedAtMs = this.#source.clock.now();
+    this.#progress = new Progress(this.#source.clock.now());
     this.#writer.onDrain(() => this.#react('drain'));
     this.#writer.onClose(() => this.#react('close'));
   }
@@ -108,15 +107,12 @@ export class Subscriber {
 
   /** One beat of the wheel: reaps a socket that takes nothing, tells a quiet one that all is well. */
   beat(): void {
-    const nowMs = this.#source.clock.now();
-    const { unsentBytes, sentBytes } = this.#writer;
-    this.#count(sentBytes);
-    if (unsentBytes === 0 || sentBytes !== this.#movedTo) {
-      this.#movedTo = sentBytes;
-      this.#movedAtMs = nowMs;
-    } else if (nowMs - this.#movedAtMs >= limits.stallMs) return this.destroy('stalled');
-    const isOpen = this.#state === 'live' || this.#state === 'paging';
-    if (isOpen && unsentBytes === 0) this.#writer.write(frame.syncFrame(this.#cursor, this.#head));
+    this.#guarded(() => {
+      this.#count(this.#writer.sentBytes);
+      if (this.#progress.hasStalled(this.#writer, this.#source.clock.now())) return this.destroy('stalled');
+      const isQuiet = (this.#state === 'live' || this.#state === 'paging') && this.#writer.unsentBytes === 0;
+      if (isQuiet) this.#writer.write(frame.syncFrame(this.#cursor, this.#head));
+    });
   }
 
   destroy(end: StreamEnd): void {
@@ -145,15 +141,19 @@ export class Subscriber {
   /** Corked as a whole: the system calls happen here, inside the turn that is being timed. */
   #pump(page?: CutPage): void {
     this.#writer.cork();
+    this.#guarded(() => this.#read(page));
+    this.#writer.uncork();
+  }
+
+  /** A fault of ours costs this reader a reconnect, and the others nothing [I9]. */
+  #guarded(work: () => void): void {
     try {
-      this.#read(page);
+      work();
     } catch (error) {
-      // A fault of ours costs this reader a reconnect, and the others nothing [I9].
       const { log, session } = this.#source;
       log.error({ err: error, session, sequence: this.#cursor }, 'a subscriber failed');
       this.destroy('failed');
     }
-    this.#writer.uncork();
   }
 
   /** Reads until there is no more, no history at hand, no space in the socket, or an end. */

@@ -74,6 +74,7 @@ class ResponseWriter implements Writer {
   #isOpen: boolean;
   #isEnded = false;
   #handedOver = 0;
+  #sent = 0;
 
   constructor(response: ServerResponse | Http2ServerResponse, isOpen: boolean) {
     this.#response = response;
@@ -93,8 +94,10 @@ class ResponseWriter implements Writer {
     return this.#isOpen ? this.#response.writableLength : 0;
   }
 
+  /** Never goes back: what is unsent may hold bytes that are not ours, of the head, or of the answer in front of us. */
   get sentBytes(): number {
-    return this.#handedOver - this.unsentBytes;
+    this.#sent = Math.max(this.#sent, this.#handedOver - this.unsentBytes);
+    return this.#sent;
   }
 
   write(bytes: Buffer | string): void {

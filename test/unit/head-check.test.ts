@@ -7,6 +7,7 @@ import { toCursor } from '../../src/event/sequence.ts';
 import type { Cursor } from '../../src/event/sequence.ts';
 import type { Head } from '../../src/ledger/ledger.ts';
 import { HeadCheck } from '../../src/room/head-check.ts';
+import type { Known } from '../../src/room/head-check.ts';
 import { lossyBus } from '../support/lossy-bus.ts';
 import { manualClock } from '../support/manual-clock.ts';
 import { memoryLedger, unavailable } from '../support/memory-ledger.ts';
@@ -16,11 +17,11 @@ function setUp() {
   const ledger = memoryLedger();
   const bus = lossyBus();
   const learnt: { session: string; head: Head | undefined; watermarkThen: Cursor }[] = [];
-  const rooms = new Map<string, { watermark: Cursor; learn(head: Head | undefined, watermarkThen: Cursor): void }>();
+  const rooms = new Map<string, { known: Known; learn(head: Head | undefined, knownThen: Known): void }>();
   const open = (session: string, watermark = 0): void => {
     rooms.set(session, {
-      watermark: toCursor(watermark),
-      learn: (head, watermarkThen) => void learnt.push({ session, head, watermarkThen }),
+      known: { watermark: toCursor(watermark), state: 'open' },
+      learn: (head, { watermark: watermarkThen }) => void learnt.push({ session, head, watermarkThen }),
     });
   };
   const check = new HeadCheck({ ledger, bus, rooms, clock, log: silentLog, metrics: createMetrics() });
@@ -148,7 +149,7 @@ describe('checking open rooms', () => {
     await clock.settle();
     open('a', 9);
     open('b', 9);
-    expect(rooms.get('a')?.watermark).toBe(9);
+    expect(rooms.get('a')?.known.watermark).toBe(9);
     release();
     await clock.settle();
     await reading;

@@ -403,6 +403,40 @@ describe('a database that went back', () => {
     expect(reader.frames.find((frame) => frame.id === '7')?.data['data']).toMatchObject({ text: '7'.padEnd(90, '.') });
   });
 
+  test('a page that was read before is not served after, though nobody was there when it went back', async () => {
+    const world = await createWorld();
+    world.append(session, 20);
+    (await world.follow(session)).cut();
+    await world.clock.advance(limits.roomLingerMs + 100);
+    world.ledger.restore(session, 5);
+    world.append(session, 3, 90);
+    const reader = await world.follow(session);
+    await world.clock.advance(oneCheckMs);
+    expect(reader.sequences).toEqual(range(1, 8));
+    expect(reader.frames.find((frame) => frame.id === '8')?.data['data']).toMatchObject({ text: '8'.padEnd(90, '.') });
+  });
+
+  test.each(['close', 'erase'] as const)(
+    'it takes back that a session was over (%s), with its head where it was',
+    async (over) => {
+      const world = await createWorld();
+      world.append(session, 2);
+      const watching = await world.follow(session);
+      world.ledger[over](session);
+      await world.clock.advance(oneCheckMs);
+      expect(watching.controls.at(-1)).toBe('end');
+      world.ledger.restore(session, 2);
+      await world.follow(session, '2');
+      await world.clock.advance(oneCheckMs);
+      const back = await world.follow(session, '2');
+      await world.clock.advance(oneCheckMs);
+      world.append(session);
+      await world.clock.advance(oneCheckMs);
+      expect(back.sequences).toEqual([3]);
+      expect(back.controls).not.toContain('end');
+    },
+  );
+
   test('a watermark that rose while the heads were read is not taken for a head that fell', async () => {
     const world = await createWorld();
     world.append(session);

@@ -271,3 +271,21 @@ describe('a sweep', () => {
     expect([visits.length, clock.waiting]).toEqual([seen, 0]);
   });
 });
+
+test('a fault while one reader is visited costs that one its connection, and the others nothing', async () => {
+  const world = await createWorld();
+  world.append(session);
+  const broken = fakeWriter();
+  await world.follow(session, 'head', { writer: broken });
+  const other = await world.follow(session, 'head');
+  Object.defineProperty(broken, 'unsentBytes', {
+    get: () => {
+      throw new Error('a fault of ours');
+    },
+  });
+  await world.clock.advance(limits.syncMs * 2);
+  expect(broken.isClosed).toBe(true);
+  world.append(session);
+  await world.clock.advance(50);
+  expect(other.sequences).toEqual([2]);
+});

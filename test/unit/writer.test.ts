@@ -98,6 +98,8 @@ describe('behind a slow request on the same connection', () => {
     const stream = await eventually('the second request is heard', () => writer);
     stream.write('id: 1\n\n');
     expect(stream.unsentBytes).toBeGreaterThan(0);
+    // the head waits too, and is none of what was handed over
+    expect(stream.sentBytes).toBe(0);
     finish();
     await eventually('the stream arrives', () => received().endsWith('id: 1\n\n'));
     stream.write('id: 2\n\n');
