@@ -45,6 +45,7 @@ export const limits = {
 
   // Postgres
   replayConnections: 4,
+  historyConnections: 2,
   controlConnections: 4,
   connectDeadlineMs: 5_000,
   queryDeadlineMs: 10_000,
@@ -109,6 +110,8 @@ export const limits = {
   headerBytes: 16 * KiB,
   /** Requests at a time on one HTTP/2 connection: a proxy's streams share a few. */
   http2Streams: 10_000,
+  /** What one such connection holds for its readers; past it every new stream on it is refused. */
+  http2ConnectionBytes: 5_000 * MiB,
   /** How long a stream's first look at the head may take before it counts as a fault. */
   streamHeadDeadlineMs: 3_000,
   /** Readers of ended sessions that are remembered, in case they come back all the same. */
@@ -139,4 +142,8 @@ assert(limits.pageBytes * 4 <= limits.pageCacheBytes, 'the page cache holds more
 assert(limits.headCheckAwayMs <= limits.headCheckMs, 'without a bus heads are checked more often');
 assert(limits.syncMs * 2 < limits.stallMs, 'a stalled socket is seen by more than one sync');
 assert(limits.headerTimeoutMs <= limits.requestTimeoutMs, 'the headers are part of the request');
+assert(
+  limits.http2Streams * limits.unsentBytes <= limits.http2ConnectionBytes,
+  'slow readers do not shut others out of the connection that a proxy gave them',
+);
 assert(limits.batchEvents <= limits.eventsPerAppend, 'a batch fits one append');

@@ -29,8 +29,11 @@ export const ownerShape = z
   .string()
   .regex(/^[^\p{Cc}\p{Cs}]{1,256}$/u, 'an owner is 1 to 256 characters, none of control');
 
+const SUBJECT = 'a subject is 1 to 256 characters';
+export const subjectShape = z.string().min(1, SUBJECT).max(256, SUBJECT);
+
 const claimsShape = z.object({
-  sub: z.string().min(1).max(256),
+  sub: subjectShape,
   jti: z.string().min(1).max(256),
   exp: z.number(),
   scope: z.string(),

@@ -19,9 +19,8 @@ export function answerBadRequests(server: Server, log: Log): void {
   server.on('request', (request, response) => lastAnswers.set(request.socket, response));
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
     log.debug({ code: error.code }, 'a connection sent no request');
-    const isAnswering = lastAnswers.get(socket)?.writableFinished === false;
     // Nothing can be said in the middle of an answer, or to somebody who is gone.
-    if (!socket.writable || error.code === 'ECONNRESET' || isAnswering) {
+    if (!socket.writable || error.code === 'ECONNRESET' || isAnswered(lastAnswers.get(socket))) {
       socket.destroy();
       return;
     }
@@ -31,4 +30,10 @@ export function answerBadRequests(server: Server, log: Log): void {
     );
     systemClock.after(LINGER_MS, () => socket.destroy());
   });
+}
+
+/** A refusal would pass for the answer to a whole request, which may be done; a broken body is refused before its answer began. */
+function isAnswered(answer: ServerResponse | undefined): boolean {
+  if (answer === undefined || answer.writableFinished) return false;
+  return answer.headersSent || answer.req.complete;
 }

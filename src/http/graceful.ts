@@ -1,6 +1,8 @@
 /** Ends a server: it stops accepting, lets what is in flight finish within a deadline, then cuts the rest. */
+import type { EventEmitter } from 'node:events';
 import type { Server } from 'node:http';
 import type { Http2Server, ServerHttp2Session } from 'node:http2';
+import type { Socket } from 'node:net';
 import { systemClock } from '../base/clock.ts';
 
 export interface Graceful {
@@ -29,20 +31,28 @@ export function gracefulHttp1(server: Server): Graceful {
 }
 
 export function gracefulHttp2(server: Http2Server): Graceful {
-  const sessions = new Set<ServerHttp2Session>();
-  server.on('session', (session) => {
-    sessions.add(session);
-    session.once('close', () => sessions.delete(session));
-  });
+  const sessions = membersOf<ServerHttp2Session>(server, 'session');
+  const sockets = membersOf<Socket>(server, 'connection');
   return {
     server,
     stop(drainMs) {
       return closed(server, drainMs, {
         finish: () => sessions.forEach((session) => session.close()),
-        cut: () => sessions.forEach((session) => session.destroy()),
+        // Not its session: one that was asked to close waits even then for its peer, who may take nothing any more.
+        cut: () => sockets.forEach((socket) => socket.destroy()),
       });
     },
   };
+}
+
+/** Those that a server announces by `event`, until each closes. */
+function membersOf<Member extends EventEmitter>(server: Http2Server, event: string): ReadonlySet<Member> {
+  const members = new Set<Member>();
+  server.on(event, (member: Member) => {
+    members.add(member);
+    member.once('close', () => members.delete(member));
+  });
+  return members;
 }
 
 function closed(

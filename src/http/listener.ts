@@ -93,7 +93,11 @@ function http1Server(options: ListenerOptions): Graceful {
 
 function http2Server(options: ListenerOptions): Graceful {
   const server = createHttp2Server(
-    { settings: { maxHeaderListSize: limits.headerBytes, maxConcurrentStreams: limits.http2Streams } },
+    {
+      settings: { maxHeaderListSize: limits.headerBytes, maxConcurrentStreams: limits.http2Streams },
+      // In millions of bytes. Node's own 10 are what 50 slow readers leave unsent, and then it refuses the others [I9].
+      maxSessionMemory: Math.ceil(limits.http2ConnectionBytes / 1_000_000),
+    },
     requestListener(options),
   );
   // A peer's broken session ends that session.

@@ -5,7 +5,7 @@ import { LedgerlineError } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
 import { sessionIdShape } from '../event/event.ts';
 import { parseJson, shaped } from '../event/json-body.ts';
-import { checkDepth } from '../event/slice.ts';
+import { checkBody } from '../event/slice.ts';
 import type { Head, SessionRow } from '../ledger/ledger.ts';
 import type { Rooms } from '../room/rooms.ts';
 import type { Sessions } from '../session/sessions.ts';
@@ -52,7 +52,7 @@ export function createRoute({ sessions, authenticate, readJsonBody }: CreateOpti
 
 function toCreation(bytes: Buffer): z.infer<typeof createShape> {
   if (bytes.length === 0) return {};
-  const creation = shaped(createShape, parseJson(bytes, checkDepth).value);
+  const creation = shaped(createShape, parseJson(bytes, checkBody).value);
   const size = creation.metadata === undefined ? 0 : Buffer.byteLength(JSON.stringify(creation.metadata));
   if (size > limits.metadataBytes) {
     throw new LedgerlineError('too_large', `metadata holds at most ${limits.metadataBytes} bytes`, {

@@ -129,6 +129,18 @@ describe('a server', () => {
     expect(metrics).not.toContain(session);
   });
 
+  it('counts an append once, and its events', async () => {
+    const counts = async (): Promise<number[]> => {
+      const text = await (await ask(deployment.internalUrl, 'GET', '/metrics')).text();
+      return ['appends_total{outcome="appended"}', 'append_seconds_count', 'appended_events_total'].map((name) =>
+        Number(text.split(`ledgerline_${name} `)[1]?.split('\n')[0]),
+      );
+    };
+    const before = await counts();
+    await call.append(await call.session(), event('1'), event('2'));
+    expect(await counts()).toEqual([0, 1, 2].map((index) => (before[index] ?? 0) + (index === 2 ? 2 : 1)));
+  });
+
   it('opens itself to no origin that is not on its list', async () => {
     for (const origin of ['https://nobody.test', 'null', '*']) {
       const answer = await fetch(`${deployment.publicUrl}/sessions/${session}`, { headers: { origin } });

@@ -1,10 +1,12 @@
 /** A port that survives whatever comes in, and ends when it is told to. */
 import { connect as connectHttp2 } from 'node:http2';
 import { Hono } from 'hono';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
+import { limits } from '../../src/base/limits.ts';
 import { silentLog } from '../../src/base/log.ts';
 import type { AppEnvironment } from '../../src/http/context.ts';
 import { createListener } from '../../src/http/listener.ts';
+import type { JoinRequest } from '../../src/room/rooms.ts';
 import { exchange, head, open } from '../support/raw-http.ts';
 import { openHead, row, startStubGateway } from '../support/stub-gateway.ts';
 import type { StubGateway } from '../support/stub-gateway.ts';
@@ -16,6 +18,26 @@ afterEach(() => gateway.stop());
 const greeting = ({ writer }: { writer: { write(text: string): void } }): void => writer.write('retry: 1000\n\n');
 const streamRequest = async (version = '1.1', headers: Readonly<Record<string, string>> = {}): Promise<string> =>
   head('GET', '/sessions/s1/stream', { Authorization: `Bearer ${await gateway.token()}`, ...headers }, version);
+
+/** As much as a writer takes. */
+function fill({ writer }: Pick<JoinRequest, 'writer'>): void {
+  const much = Buffer.alloc(limits.pieceBytes, 'x');
+  writer.cork();
+  while (writer.isWritable) writer.write(much);
+  writer.uncork();
+}
+
+/** Asks on one connection, reads nothing of any answer but its status, and stays. */
+async function http2Client(): Promise<(path: string) => Promise<unknown>> {
+  const client = connectHttp2(gateway.publicUrl).on('error', () => undefined);
+  onTestFinished(() => client.destroy());
+  const authorization = `Bearer ${await gateway.token()}`;
+  return (path) =>
+    new Promise((resolve, reject) => {
+      const stream = client.request({ ':path': path, authorization });
+      stream.once('response', (headers) => resolve(headers[':status'])).once('error', reject);
+    });
+}
 
 describe('a listener', () => {
   it('answers headers past the limit with a clean 431, every time', async () => {
@@ -204,6 +226,21 @@ describe('a listener that stops', () => {
     release();
     expect((await inFlight).status).toBe(200);
     await stopped;
+  });
+
+  it('serves on over HTTP/2 beside 100 readers on the same connection that take nothing', async () => {
+    gateway = await startStubGateway({ isHttp2: true, join: fill });
+    const statusOf = await http2Client();
+    for (let reader = 0; reader < 100; reader += 1) expect(await statusOf('/sessions/s1/stream')).toBe(200);
+    expect(await statusOf('/healthz')).toBe(200);
+  });
+
+  it('ends in time over HTTP/2 beside a reader that takes nothing', async () => {
+    gateway = await startStubGateway({ isHttp2: true, join: fill, drainMs: 50 });
+    const statusOf = await http2Client();
+    expect(await statusOf('/sessions/s1/stream')).toBe(200);
+    await gateway.stop();
+    await expect(statusOf('/healthz')).rejects.toHaveProperty('code');
   });
 
   it.each([false, true])('cuts what does not finish in time (HTTP/2: %s)', async (isHttp2) => {
