@@ -29,6 +29,13 @@ export function sliceData(body: string): (string | undefined)[] {
   return slices;
 }
 
+/** Refuses an object with two equal keys of its own, and any text nested too deeply. */
+export function checkBody(text: string): void {
+  const start = skipSpace(text, 0);
+  if (text.charCodeAt(start) === OPEN_BRACE) walkObject(text, start, '', (_, at) => valueEnd(text, at));
+  else valueEnd(text, start);
+}
+
 /** Refuses a JSON text nested deeper than `limits.jsonDepth`. */
 export function checkDepth(text: string): void {
   valueEnd(text, skipSpace(text, 0));

@@ -1,4 +1,6 @@
 /** An append's body is taken whole or refused with the place of its fault. */
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { limits } from '../../src/base/limits.ts';
@@ -124,4 +126,18 @@ describe('an append body', () => {
       fields: { limit: 'eventsPerAppend' },
     });
   });
+});
+
+it('what waits to be stored costs about its own size, however large the body around it was [I6]', () => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const heldBytes = (): number => {
+    collect();
+    return process.memoryUsage().heapUsed;
+  };
+  const body = Buffer.from(`{"events":[{"type":"t","data":{"text":"hello there"}}${' '.repeat(2 ** 20)}]}`);
+  const before = heldBytes();
+  const waiting = Array.from({ length: 100 }, () => parseAppendBody(body).events);
+  expect(heldBytes() - before).toBeLessThan(20 * body.length);
+  expect(waiting).toHaveLength(100);
 });
