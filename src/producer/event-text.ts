@@ -2,19 +2,27 @@
 import { toError } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
 import { eventTypeShape } from '../event/event.ts';
+import { checkDepth, toOneLine } from '../event/slice.ts';
 import { ownError } from './producer-error.ts';
 
-/** `{"type":…,"data":…}` around a payload's text. Throws `malformed` or `too_large`. */
+/** `{"type":…,"data":…}` around a payload's text. Throws `malformed`, `too_large` or `too_deep`. */
 export function eventText(type: string, payload: string): string {
   const shape = eventTypeShape.safeParse(type);
   if (!shape.success) {
     throw ownError('malformed', shape.error.issues[0]?.message ?? 'not an event type', { where: 'type' });
   }
-  if (Buffer.byteLength(payload) > limits.payloadBytes) {
+  // In the form in which the server will measure it.
+  const data = toOneLine(payload);
+  if (Buffer.byteLength(data) > limits.payloadBytes) {
     const fields = { limit: 'payloadBytes' };
     throw ownError('too_large', `the payload of an event has at most ${limits.payloadBytes} bytes`, fields);
   }
-  return `{"type":"${type}","data":${payload}}`;
+  try {
+    checkDepth(data);
+  } catch (thrown) {
+    throw ownError('too_deep', toError(thrown).message, { limit: 'jsonDepth' }, thrown);
+  }
+  return `{"type":"${type}","data":${data}}`;
 }
 
 /** The payload of a value. Throws `malformed` for what JSON cannot hold. */

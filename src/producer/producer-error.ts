@@ -4,6 +4,7 @@
 export type OwnCode =
   | 'malformed' // an event type, a payload or an option that the server would refuse; nothing was taken
   | 'too_large' // one event beyond the server's limit; nothing was taken
+  | 'too_deep' // one event nested deeper than the server takes; nothing was taken
   | 'buffer_full' // appended far beyond the buffer without awaiting; nothing was taken
   | 'ended' // appended after `close`
   | 'aborted' // the caller's signal

@@ -371,6 +371,8 @@ describe('what the server would refuse', () => {
     ['x', '{', 'malformed'],
     ['x', '', 'malformed'],
     ['x', JSON.stringify('y'.repeat(limits.payloadBytes)), 'too_large'],
+    ['x', JSON.stringify('\u2028'.repeat(limits.payloadBytes / 4)), 'too_large'],
+    ['x', '['.repeat(limits.jsonDepth + 1) + ']'.repeat(limits.jsonDepth + 1), 'too_deep'],
   ])('is thrown at the call and harms nothing else: %s', async (type, json, code) => {
     const { producer, data } = house();
     expect(() => producer.appendRaw(type, json)).toThrow(expect.objectContaining({ code }));
