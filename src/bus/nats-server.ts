@@ -22,13 +22,9 @@ function parseServer(text: string): NatsServer {
   const full = text.includes('://') ? text : `nats://${text}`;
   const url = URL.canParse(full) ? new URL(full) : undefined;
   if (url === undefined || url.hostname === '' || !['nats:', 'tls:'].includes(url.protocol)) {
-    throw new LedgerlineError(
-      'configuration',
-      'a NATS URL looks like nats://host:4222 or tls://user:password@host:4222',
-    );
+    throw unreadable('a NATS URL looks like nats://host:4222 or tls://user:password@host:4222');
   }
-  const user = decodeURIComponent(url.username);
-  const pass = decodeURIComponent(url.password);
+  const [user, pass] = [decoded(url.username), decoded(url.password)];
   return {
     hostname: url.hostname.replace(/^\[|\]$/g, ''),
     port: url.port === '' ? DEFAULT_PORT : Number(url.port),
@@ -62,3 +58,13 @@ export function knock(server: NatsServer, deadlineMs: number, signal: AbortSigna
     socket.once('end', () => settle(new Error('closed without a word')));
   });
 }
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw unreadable('in the user and password of a NATS URL a % must be written as %25');
+  }
+}
+
+const unreadable = (why: string): LedgerlineError => new LedgerlineError('configuration', why);

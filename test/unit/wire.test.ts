@@ -136,4 +136,8 @@ describe('a NATS URL', () => {
   test.each(['', 'http://one', 'nats://', 'one,,two'])('is not %j', (text) => {
     expect(() => parseServers(text)).toThrow('a NATS URL looks like');
   });
+
+  test('names what is wrong with a login whose % stands for itself', () => {
+    expect(() => parseServers('nats://me:100%@one')).toThrow('a % must be written as %25');
+  });
 });
