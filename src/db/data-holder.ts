@@ -7,6 +7,7 @@ import type { Log } from '../base/log.ts';
 import { GUARD_NAME } from './guarded-process.ts';
 import { readPostmasterFile } from './postgres-process.ts';
 import { processInfo } from './process-table.ts';
+import type { ProcessInfo } from './process-table.ts';
 
 /** A guard notices its parent's death in milliseconds. */
 const GRACE_MS = 1_000;
@@ -55,8 +56,7 @@ function findHolder(data: string): Holder | undefined {
   const file = readPostmasterFile(data);
   if (file === undefined) return undefined;
   const info = processInfo(file.pid);
-  const isPostgres = info?.commandLine.includes('postgres') === true;
-  if (!isPostgres || (info.workingFolder !== undefined && info.workingFolder !== realpathSync(data))) {
+  if (info === undefined || !runsOn(info, data)) {
     rmSync(join(data, 'postmaster.pid'), { force: true });
     return undefined;
   }
@@ -68,4 +68,13 @@ function findHolder(data: string): Holder | undefined {
     isStopping: file.status === 'stopping',
     owner: isGuarded ? guard.parent : undefined,
   };
+}
+
+/**
+ * Whether a process is a Postgres on `data`, and not one of the user's other ones, which we would end. Where its folder
+ * cannot be told (there is no `/proc`), its command line names it, as we start it.
+ */
+export function runsOn({ commandLine, workingFolder }: ProcessInfo, data: string): boolean {
+  if (!commandLine.includes('postgres')) return false;
+  return workingFolder === undefined ? commandLine.includes(data) : workingFolder === realpathSync(data);
 }
