@@ -3,16 +3,17 @@ import { join } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
 import { LedgerlineError } from '../base/errors.ts';
 import { readClientConfig } from '../config.ts';
-import { scopes } from '../http/auth.ts';
+import { scopes, subjectShape } from '../http/auth.ts';
 import type { Scope } from '../http/auth.ts';
 import { mintToken } from '../http/token.ts';
+import { checked } from './arguments.ts';
 import type { Context } from './context.ts';
 import { DATA_FOLDER, readSecrets } from './dev-file.ts';
 
 interface TokenOptions {
-  readonly session: readonly string[];
-  readonly scope: readonly Scope[];
-  readonly ttl: number;
+  readonly session?: readonly string[];
+  readonly scope?: readonly Scope[];
+  readonly ttl?: number;
   readonly subject: string;
 }
 
@@ -22,12 +23,14 @@ export function tokenCommand(context: Context): Command {
     .description(
       'Prints a token signed with LEDGERLINE_TOKEN_SECRET, or with the secret of the development server in this folder.',
     )
-    .option('-s, --session <id>', 'a session it reaches: an id, a prefix such as run-*, or * (repeatable)', collect, [])
-    .option('--scope <scopes>', 'what it may do: read, write, create, separated by spaces', scopeOption, [
-      'read',
-    ] satisfies Scope[])
-    .option('--ttl <time>', 'how long it holds: 90s, 15m, 12h, 30d', timeOption, 3_600)
-    .option('--subject <name>', 'who it is for', 'cli')
+    .option(
+      '-s, --session <id>',
+      'a session it reaches: an id, a prefix such as run-*, or *; repeatable (default: *, all of them)',
+      collect,
+    )
+    .option('--scope <scopes>', 'what it may do: read, write, create, separated by spaces (default: read)', scopeOption)
+    .option('--ttl <time>', 'how long it holds: 90s, 15m, 12h, 30d (default: 1h)', timeOption)
+    .option('--subject <name>', 'who it is for', checked(subjectShape), 'cli')
     .addHelpText(
       'after',
       `
@@ -39,8 +42,8 @@ Examples:
     .action((options: TokenOptions) => token(context, options));
 }
 
-async function token(context: Context, { session, scope, ttl, subject }: TokenOptions): Promise<void> {
-  const sessions = session.length === 0 ? ['*'] : [...session];
+async function token(context: Context, options: TokenOptions): Promise<void> {
+  const { session: sessions = ['*'], scope = ['read'], ttl = 3_600, subject } = options;
   const secret = new TextEncoder().encode(await secretOf(context));
   await context.output.print(`${await mintToken(secret, { sub: subject, sessions, scope, ttlSeconds: ttl })}\n`);
 }
@@ -56,7 +59,7 @@ async function secretOf(context: Context): Promise<string> {
   );
 }
 
-function collect(text: string, others: readonly string[]): string[] {
+function collect(text: string, others: readonly string[] = []): string[] {
   if (!/^(?:[A-Za-z0-9_-]{1,128}|[A-Za-z0-9_-]{0,127}\*)$/.test(text)) {
     throw new InvalidArgumentError('It is a session id, a prefix followed by *, or * alone.');
   }
@@ -64,14 +67,10 @@ function collect(text: string, others: readonly string[]): string[] {
 }
 
 function scopeOption(text: string): Scope[] {
-  return text
-    .split(/[\s,]+/)
-    .filter((word) => word !== '')
-    .map((word) => {
-      const scope = scopes.find((known) => known === word);
-      if (scope === undefined) throw new InvalidArgumentError(`It is one or more of ${scopes.join(', ')}.`);
-      return scope;
-    });
+  const words = text.split(/[\s,]+/).filter((word) => word !== '');
+  const known = scopes.filter((scope) => words.includes(scope));
+  if (words.length > 0 && words.every((word) => known.some((scope) => scope === word))) return known;
+  throw new InvalidArgumentError(`It is one or more of ${scopes.join(', ')}.`);
 }
 
 const secondsIn: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 };

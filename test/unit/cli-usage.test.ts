@@ -39,6 +39,16 @@ describe('the command line', () => {
     },
   );
 
+  it('says what a token is when nothing is asked for', async () => {
+    const { stdout } = await run(['token', '--help']);
+    expect([...stdout.matchAll(/\(default:\s([^)]*)\)/g)].map(([, text]) => text?.replaceAll(/\s+/g, ' '))).toEqual([
+      '*, all of them',
+      'read',
+      '1h',
+      '"cli"',
+    ]);
+  });
+
   it('prints its version', async () => {
     expect(await run(['--version'])).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
   });
@@ -53,6 +63,9 @@ describe('the command line', () => {
     [['dev', '--port', '65536'], 'It is a port: 0 to 65535'],
     [['token', '--ttl', 'soon'], 'a number and s, m, h or d'],
     [['token', '--scope', 'all'], 'one or more of read, write, create'],
+    [['token', '--scope', ''], 'one or more of read, write, create'],
+    [['token', '--subject', ''], 'a subject is 1 to 256 characters'],
+    [['token', '--subject', 'a'.repeat(257)], 'a subject is 1 to 256 characters'],
     [['token', '--session', 'a.*'], 'a prefix followed by *'],
   ])('refuses %j', async (commandLine, message) => {
     const { code, stdout, stderr } = await run(commandLine);
