@@ -4,6 +4,7 @@ import type { RunningGateway } from '../support/gateway.ts';
 import { append, closeSession, metric, residentBytes } from '../support/gateway-calls.ts';
 import { countTo, withSql } from '../support/ledger.ts';
 import { rawReader } from '../support/raw-reader.ts';
+import type { RawReader } from '../support/raw-reader.ts';
 import { database, freshSession, gateway, gateways } from '../support/stage.ts';
 import { eventually } from '../support/waits.ts';
 
@@ -21,6 +22,20 @@ function watchMemory(places: readonly RunningGateway[]): { look: () => Promise<v
   };
 }
 
+/** What the kernel takes in for somebody who does not read, on both sides, the unsent bytes, and a page. */
+const STOPPED_MIB = 16;
+
+/** How much was handed to the sockets of readers that are closed now; whoever is left must be at rest. */
+async function handedTo(at: RunningGateway, readers: readonly RawReader[]): Promise<number> {
+  const subscribers = await metric(at, 'ledgerline_subscribers');
+  const before = await metric(at, 'ledgerline_stream_bytes_total');
+  for (const reader of readers) reader.close();
+  await eventually('the readers are gone', async () => {
+    return (await metric(at, 'ledgerline_subscribers')) === subscribers - readers.length;
+  });
+  return (await metric(at, 'ledgerline_stream_bytes_total')) - before;
+}
+
 const payload = (number: number, bytes: number): string => `"${String(number).padEnd(bytes - 2, 'x')}"`;
 
 it('a reader that stops under 100 MB costs its gateway a small and fixed amount, and later reads all of it', async () => {
@@ -32,9 +47,10 @@ it('a reader that stops under 100 MB costs its gateway a small and fixed amount,
     RunningGateway,
   ];
   const session = await freshSession(writing);
-  const readers = [await rawReader(healthy, session), await rawReader(burdened, session)];
+  const readers = [await rawReader(healthy, session), await rawReader(burdened, session)] as const;
   const stopped = await rawReader(burdened, session);
-  stopped.pause();
+  const lost = await rawReader(burdened, session);
+  for (const reader of [stopped, lost]) reader.pause();
   const { look, peaks } = watchMemory([healthy, burdened]);
   const events = 800;
   for (let index = 0; index < events; index += 8) {
@@ -48,6 +64,8 @@ it('a reader that stops under 100 MB costs its gateway a small and fixed amount,
   const [without = 0, including = 0] = peaks;
   expect((including - without) / MiB, 'MiB that the stopped reader costs').toBeLessThan(50);
 
+  await handedTo(burdened, [readers[1]]);
+  expect((await handedTo(burdened, [lost])) / MiB, 'MiB handed to a reader that stopped').toBeLessThan(STOPPED_MIB);
   stopped.resume();
   await eventually('the stopped reader has all of it', () => stopped.last() === events, 60_000);
   for (const reader of [...readers, stopped]) expect(reader.fault()).toBeUndefined();
@@ -76,6 +94,8 @@ it('100 readers that stop reading keep no other reader and no append waiting', a
   expect(await metric(at, 'ledgerline_subscribers')).toBe(105);
   // 4 GB in all; 256 KiB and a frame each is the bound, and the slices that they hold are shared
   expect(((await residentBytes(at)) - before) / MiB).toBeLessThan(200);
+  await handedTo(at, healthy);
+  expect((await handedTo(at, stopped)) / MiB / stopped.length, 'MiB handed to each').toBeLessThan(STOPPED_MIB);
 });
 
 it('a session of 1 GiB replays in bounded memory to a fast and to a slow reader', async () => {

@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { type Account, identity, isRoot } from '../../src/db/account.ts';
 import { readPostmasterFile } from '../../src/db/postgres-process.ts';
-import { isAlive } from '../../src/db/process-table.ts';
+import { isAlive, processInfo } from '../../src/db/process-table.ts';
 import { append, createSession } from '../support/gateway-calls.ts';
 import { installByApt, onPath } from '../support/path-lookup.ts';
 import { makeProject } from '../support/project.ts';
@@ -109,8 +109,11 @@ describe.each(users)('npm start as $name', ({ owner }) => {
   });
 
   test('from an install without scripts runs, though Postgres lacks the links to its libraries', async () => {
-    const start = makeProject({ owner, isWithoutScripts: true }).start({ arguments: quiet });
-    expect(await appendOne(await start.server())).toBe(1);
+    const project = makeProject({ owner, isWithoutScripts: true });
+    expect(await appendOne(await project.start({ arguments: quiet }).server())).toBe(1);
+    // its own, and not one that this machine has besides
+    const [command] = processInfo(postgresOf(project))?.commandLine.split(' ') ?? [];
+    expect(command).toContain(`${project.folder}/`);
   });
 
   test('below a folder that is closed to all others runs, and finds its data there again', async () => {

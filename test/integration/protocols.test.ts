@@ -111,6 +111,9 @@ test('a request of HTTP/1.0 needs no host', async () => {
   expect(sequencesIn(stream.body())).toEqual([1]);
 });
 
+/** Of the wheel, in `room/sync`. */
+const SLOTS = 60;
+
 describe('a stream that is pipelined behind a slow request', () => {
   /** Holds a session's head, so that an append to it waits, until it is let go. */
   async function hold(session: string): Promise<() => Promise<void>> {
@@ -145,9 +148,7 @@ describe('a stream that is pipelined behind a slow request', () => {
     const stream = openRaw(pipelined(slow, followed), http1.internalUrl);
     await eventually('the stream is open', async () => (await subscribersOf(http1, followed)) === 1);
     await appendNumbers(http1, followed, 3);
-    await eventually('the room has them', async () =>
-      (await call(http1, 'GET', `/sessions/${followed}`)).text.includes('"watermark":5'),
-    );
+    await eventually('the room has them', async () => (await roomOf(http1, followed))?.watermark === 5);
     expect(stream.text()).toBe('');
     await letGo();
     await eventually('event 5 comes', () => sequencesIn(stream.text()).includes(5));
@@ -157,6 +158,18 @@ describe('a stream that is pipelined behind a slow request', () => {
     const heads = stream.text().match(/HTTP\/1\.1 \d+/g);
     expect(heads).toEqual(['HTTP/1.1 201', 'HTTP/1.1 200']);
     expect(stream.text()).toMatch(/\{"first":1,"last":1\}HTTP\/1\.1 200/);
+  });
+
+  test('is no fault of the server when its sync is due before it came', async () => {
+    const [slow, followed] = [await newSession(http1), await newSession(http1, 2)];
+    const letGo = await hold(slow);
+    // one for each slot of the wheel that visits the subscribers, and behind each an ordinary one that tells of the visit
+    const waiting = range(1, SLOTS).map(() => openRaw(pipelined(slow, followed), http1.internalUrl));
+    await eventually('all are open', async () => (await subscribersOf(http1, followed)) === SLOTS);
+    const ordinary = range(1, SLOTS).map(() => openRaw(head('GET', pathOf(followed), bearer(http1.token))));
+    await eventually('a slot was visited', () => ordinary.some(({ body }) => body().includes('event: sync\n')));
+    await letGo();
+    for (const { text } of waiting) await eventually('event 2 comes', () => sequencesIn(text()).includes(2));
   });
 
   test('is noticed when its reader leaves before it came', async () => {
