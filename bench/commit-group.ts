@@ -11,26 +11,16 @@
  *
  * Runs on LEDGERLINE_BENCH_DATABASE_URL when that is set, else on an embedded Postgres in a folder of its own.
  */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
-import { pathToFileURL } from 'node:url';
 import { systemClock } from '../src/base/clock.ts';
 import { silentLog } from '../src/base/log.ts';
 import { createMetrics } from '../src/base/metrics.ts';
-import { embeddedPostgres } from '../src/db/embedded.ts';
-import { migrate } from '../src/db/migrate.ts';
 import { connect, disconnect } from '../src/db/postgres.ts';
 import type { Sql } from '../src/db/postgres.ts';
 import { appendRun } from '../src/ledger/append-statement.ts';
 import { createLedger } from '../src/ledger/postgres-ledger.ts';
-
-interface Report {
-  readonly name: string;
-  readonly method: string;
-  readonly rows: Array<Record<string, string | number>>;
-}
+import { openDatabase } from './database.ts';
+import type { Report } from './report.ts';
 
 type Append = (session: string) => Promise<unknown>;
 
@@ -57,7 +47,6 @@ export async function run(options: { quick: boolean }): Promise<Report> {
     settings: { enable_seqscan: 'off' },
   });
   try {
-    await migrate(database.url, silentLog);
     const prefix = `bench-${Date.now()}`;
     const sessionsOf = async (side: string, count: number): Promise<string[]> => {
       const names = Array.from({ length: count }, (_, index) => `${prefix}-${side}-${count}-${index}`);
@@ -65,7 +54,7 @@ export async function run(options: { quick: boolean }): Promise<Report> {
       return names;
     };
     const group: Append = (session) => ledger.append({ session, events: [event] });
-    const rows: Report['rows'] = [];
+    const rows: Record<string, string | number>[] = [];
 
     for (const { sessions, writers } of workloads) {
       const [ours, theirs] = [await sessionsOf('group', sessions), await sessionsOf('naive', sessions)];
@@ -109,7 +98,12 @@ export async function run(options: { quick: boolean }): Promise<Report> {
       'ledger p50 ms': round(median(lone.group, 'p50'), 3),
       times: round(median(lone.group, 'p50') / median(lone.bare, 'p50')),
     });
-    return { name: 'commit group', method: 'bench/commit-group.ts', rows };
+    return {
+      name: 'The commit group beside the transaction that everybody writes first',
+      method:
+        'One event of 60 bytes an append, closed loops, fsync on. The naive side is BEGIN, SELECT … FOR UPDATE, INSERT, UPDATE, COMMIT as round trips on a pool of ten. The last row is a lone writer beside the same single statement sent bare.',
+      rows,
+    };
   } finally {
     await ledger.stop();
     await disconnect(pool, 1_000);
@@ -170,23 +164,3 @@ function median(rounds: readonly Round[], figure: keyof Round): number {
 }
 
 const round = (value: number, digits = 1): number => Number(value.toFixed(digits));
-
-async function openDatabase(): Promise<{ url: string; close(): Promise<void> }> {
-  const given = process.env['LEDGERLINE_BENCH_DATABASE_URL'];
-  if (given !== undefined) return { url: given, close: () => Promise.resolve() };
-  const folder = await mkdtemp(join(tmpdir(), 'ledgerline-bench-'));
-  const server = embeddedPostgres({ folder, log: silentLog });
-  await server.start();
-  return {
-    url: server.url,
-    async close() {
-      await server.stop();
-      await rm(folder, { recursive: true, force: true });
-    },
-  };
-}
-
-if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
-  const report = await run({ quick: process.argv.includes('--quick') });
-  for (const row of report.rows) console.table([row]);
-}

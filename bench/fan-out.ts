@@ -14,17 +14,13 @@
 import { fork } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { fileURLToPath } from 'node:url';
 import { sleep } from '../src/base/clock.ts';
 import type { ClientReport, ClientRequest } from './fan-out-client.ts';
 import { variants } from './fan-out-server.ts';
 import type { Sent, ServerRequest, Variant } from './fan-out-server.ts';
-
-interface Report {
-  readonly name: string;
-  readonly method: string;
-  readonly rows: Array<Record<string, string | number>>;
-}
+import { quantile, rounded, spread } from './report.ts';
+import type { Report } from './report.ts';
 
 interface Workload {
   readonly name: string;
@@ -66,13 +62,6 @@ function close(pairs: readonly Pair[]): void {
     server.kill('SIGKILL');
   }
 }
-
-function quantile(values: readonly number[], share: number): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
-}
-
-const rounded = (value: number): number => Math.round(value * 100) / 100;
 
 /** The viewers share the machine with what they watch: they may be a moment behind, but nothing may be missing. */
 async function arrival(client: ChildProcess, expected: number): Promise<number[]> {
@@ -118,7 +107,7 @@ async function fanOut(workload: Workload): Promise<Report['rows']> {
       workload: workload.name,
       server: variant,
       'CPU µs per frame': rounded(quantile(own, 0.5)),
-      'least and most': `${rounded(Math.min(...own))}–${rounded(Math.max(...own))}`,
+      'least and most': spread(own),
       'times raw TCP': rounded(quantile(own, 0.5) / floor),
       'p50 ms': rounded(quantile(delays.get(variant) ?? [], 0.5)),
       'p99 ms': rounded(quantile(delays.get(variant) ?? [], 0.99)),
@@ -128,7 +117,7 @@ async function fanOut(workload: Workload): Promise<Report['rows']> {
 
 /** The server's resident set with `viewers` idle streams, less the same without them, for each. */
 async function idleMemory(viewers: number): Promise<Report['rows']> {
-  const rows: Report['rows'] = [];
+  const rows: Record<string, string | number>[] = [];
   for (const variant of variants) {
     const pair = await open(variant, 50);
     try {
@@ -158,7 +147,7 @@ export async function run(options: { quick: boolean }): Promise<Report> {
   };
   const busy = { name: '1 session × 250 viewers, 2,000 events/s', viewers: 250, perSecond: 2_000, servers: keepingUp };
   return {
-    name: 'fan-out',
+    name: 'One session to many viewers',
     method:
       'CPU of the server process per frame and viewer (265 bytes), rounds alternating, medians; viewers in another process.',
     rows: [
@@ -167,10 +156,4 @@ export async function run(options: { quick: boolean }): Promise<Report> {
       ...(await idleMemory(quick ? 1_000 : 4_000)),
     ],
   };
-}
-
-if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
-  const { method, rows } = await run({ quick: process.argv.includes('--quick') });
-  console.log(method);
-  console.table(rows);
 }
