@@ -197,10 +197,15 @@ const PORTS = { first: 20_000, count: 12_000 };
 export async function freePort(): Promise<number> {
   for (let attempt = 0; attempt < 100; attempt += 1) {
     const port = PORTS.first + Math.floor(systemClock.random() * PORTS.count);
-    if (await isFree(port)) return port;
+    if (givenPorts.has(port) || !(await isFree(port))) continue;
+    givenPorts.add(port);
+    return port;
   }
   throw new LedgerlineError('configuration', 'found no free port on 127.0.0.1');
 }
+
+/** Whoever got one may come back to it after a fall: it is nobody else's meanwhile. */
+const givenPorts = new Set<number>();
 
 function isFree(port: number): Promise<boolean> {
   return new Promise((resolve) => {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { accountFor } from '../../src/db/account.ts';
 import { spawnGuarded } from '../../src/db/guarded-process.ts';
+import { freePort } from '../../src/db/postgres-process.ts';
 import { isAlive, processInfo } from '../../src/db/process-table.ts';
 import { ask, dataOf, newFolder, pidOf, preparedFolder, startChild, startEmbedded } from '../support/embedded.ts';
 import { childrenOf } from '../support/processes.ts';
@@ -157,4 +158,11 @@ describe('a process that is gone', () => {
     expect(await ask(running.url, 'select 1')).toBe(1);
     expect(pidOf(folder)).toBe(pid);
   });
+});
+
+test('a port that was given once is given to nobody else', async () => {
+  // 300 blind draws out of 12,000 would meet four times on average
+  const ports = new Set<number>();
+  for (let draw = 0; draw < 300; draw += 1) ports.add(await freePort());
+  expect(ports.size).toBe(300);
 });

@@ -65,6 +65,8 @@ export async function startLocalNats(runFolder: string): Promise<TestServer> {
 function greets(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1');
+    // somebody else's server may wait for us to speak
+    socket.setTimeout(1_000, () => socket.destroy());
     socket.once('data', (bytes) => {
       resolve(bytes.toString('latin1').startsWith('INFO'));
       socket.destroy();
