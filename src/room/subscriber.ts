@@ -160,8 +160,8 @@ export class Subscriber {
   #read(given: CutPage | undefined): void {
     const source = this.#source;
     let page = given;
+    if (this.#expiresAtMs < Infinity && source.clock.wall() >= this.#expiresAtMs) return this.#deny('expired');
     for (;;) {
-      if (source.clock.wall() >= this.#expiresAtMs) return this.#deny('expired');
       this.#announce();
       const reason = source.over(this.#cursor);
       if (reason !== undefined) return this.#finish(frame.endFrame(this.#cursor, this.#head, reason), reason);

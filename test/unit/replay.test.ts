@@ -196,7 +196,7 @@ describe('the line', () => {
     const { clock, ledger, ask, answers } = setUp();
     ledger.commit('a', 10);
     for (let reader = 0; reader < 1_000; reader += 1) ask('a', 0, 10);
-    clock.lookCostMs = limits.turnMs / 10;
+    clock.lookCostMs = limits.turnMs / 2;
     await clock.advance(1_000);
     expect(answers).toHaveLength(1_000);
     expect(clock.turns).toBeGreaterThan(50);
