@@ -12,6 +12,7 @@ export interface Frame {
 export interface SseReader {
   readonly status: number;
   readonly headers: Headers;
+  /** Without `sync`, which comes when its time has come, and that may be any moment. */
   readonly frames: readonly Frame[];
   readonly retries: readonly number[];
   /** All that came, as it came. */
@@ -34,7 +35,9 @@ export async function readStream(url: string, headers: Readonly<Record<string, s
   const chunks: Uint8Array[] = [];
   let isEnded = false;
   const parser = createParser({
-    onEvent: ({ event = 'message', id, data }) => frames.push({ event, id, data }),
+    onEvent: ({ event = 'message', id, data }) => {
+      if (event !== 'sync') frames.push({ event, id, data });
+    },
     onRetry: (retry) => retries.push(retry),
   });
   const decoder = new TextDecoder();
