@@ -48,8 +48,7 @@ const databaseExample = 'the Postgres to use, such as postgres://user:password@h
 export function readServerConfig(env: Environment): ServerConfig {
   const settings = readSettings(env);
   const config: ServerConfig = {
-    databaseUrl: settings.required('DATABASE_URL', databaseUrl, databaseExample),
-    databasePrepare: settings.optional('LEDGERLINE_DATABASE_PREPARE', yesOrNo, true),
+    ...database(settings),
     natsUrl: settings.optional('NATS_URL', natsUrl, undefined),
     natsSubjectRoot: settings.optional('LEDGERLINE_NATS_SUBJECT_ROOT', subject, 'ledgerline'),
     publicHost: settings.optional('LEDGERLINE_PUBLIC_HOST', host, '0.0.0.0'),
@@ -69,12 +68,17 @@ export function readServerConfig(env: Environment): ServerConfig {
 }
 
 /** The database alone, for a command that needs nothing else. */
-export function readDatabaseUrl(env: Environment): string {
+export function readDatabaseConfig(env: Environment): Pick<ServerConfig, 'databaseUrl' | 'databasePrepare'> {
   const settings = readSettings(env);
-  const url = settings.required('DATABASE_URL', databaseUrl, databaseExample);
+  const config = database(settings);
   settings.refuse();
-  return url;
+  return config;
 }
+
+const database = ({ required, optional }: ReturnType<typeof readSettings>) => ({
+  databaseUrl: required('DATABASE_URL', databaseUrl, databaseExample),
+  databasePrepare: optional('LEDGERLINE_DATABASE_PREPARE', yesOrNo, true),
+});
 
 /** The settings of the command line. */
 export function readClientConfig(env: Environment): ClientConfig {

@@ -37,7 +37,7 @@ export const systemClock: Clock = {
   },
 };
 
-/** Resolves after `delayMs`; keeps the process alive meanwhile. */
+/** Resolves after `delayMs`, or the longest delay of a timer; keeps the process alive meanwhile. */
 export function sleep(delayMs: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted === true) return resolve();
@@ -46,7 +46,7 @@ export function sleep(delayMs: number, signal?: AbortSignal): Promise<void> {
       signal?.removeEventListener('abort', done);
       resolve();
     };
-    const timer = setTimeout(done, delayMs);
+    const timer = setTimeout(done, Math.min(delayMs, LONGEST_DELAY_MS));
     signal?.addEventListener('abort', done, { once: true });
   });
 }

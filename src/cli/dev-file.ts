@@ -21,11 +21,13 @@ export type DevServer = z.infer<typeof devServerShape>;
 export async function prepareDataFolder(data: string): Promise<void> {
   const names = await openFolder(data);
   if (names.length === 0) return writeFile(join(data, '.gitignore'), '*\n');
-  // A start that was killed early left no secrets yet.
-  const isOurs = names.includes('secrets.json') || names.every((name) => name === '.gitignore' || name === 'postgres');
+  const isOurs = names.includes('secrets.json') || names.every((name) => early.has(name));
   if (isOurs) return;
   throw new LedgerlineError('configuration', `${data} was not made by Ledgerline: choose an empty folder with --data`);
 }
+
+/** What a start that was killed early may have left, without the secrets. */
+const early: ReadonlySet<string> = new Set(['.gitignore', 'postgres', 'secrets.json.new']);
 
 /** The names in it. */
 async function openFolder(data: string): Promise<string[]> {

@@ -80,7 +80,7 @@ async function runClaimed(context: Context, options: DevOptions, data: string): 
     const databaseUrl =
       config.databaseUrl === EMBEDDED ? (await start(embeddedPostgres({ folder: data, log }))).url : config.databaseUrl;
     if (context.stop.aborted) return;
-    await migrate(databaseUrl, log);
+    await migrate(databaseUrl, log, { prepare: config.databasePrepare });
     if (context.stop.aborted) return;
     const gateway = createGateway({ ...config, databaseUrl }, log);
     await start(gateway).catch((thrown: unknown) => {

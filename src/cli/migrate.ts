@@ -1,7 +1,7 @@
 /** `ledgerline migrate`: brings the database to this release's schema. */
 import { Command } from 'commander';
 import { createLog } from '../base/log.ts';
-import { readDatabaseUrl } from '../config.ts';
+import { readDatabaseConfig } from '../config.ts';
 import { migrate } from '../db/migrate.ts';
 import type { Context } from './context.ts';
 
@@ -14,7 +14,8 @@ export function migrateCommand(context: Context): Command {
     )
     .addHelpText('after', '\nExample:\n  DATABASE_URL=postgres://user:password@host:5432/database ledgerline migrate\n')
     .action(async () => {
-      const { from, to } = await migrate(readDatabaseUrl(context.env), createLog('warn'));
+      const { databaseUrl, databasePrepare: prepare } = readDatabaseConfig(context.env);
+      const { from, to } = await migrate(databaseUrl, createLog('warn'), { prepare });
       await context.output.print(from === to ? `schema is at ${to} already\n` : `schema ${from} → ${to}\n`);
     });
 }

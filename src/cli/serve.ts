@@ -4,6 +4,7 @@ import { LedgerlineError } from '../base/errors.ts';
 import { createLog } from '../base/log.ts';
 import type { Log } from '../base/log.ts';
 import { readServerConfig } from '../config.ts';
+import type { ServerConfig } from '../config.ts';
 import { compareSchema, migrate } from '../db/migrate.ts';
 import { createGateway } from '../gateway.ts';
 import type { Context } from './context.ts';
@@ -31,8 +32,8 @@ Example:
 async function serve(context: Context, isMigrating: boolean): Promise<void> {
   const config = readServerConfig(context.env);
   const log = createLog(config.logLevel);
-  if (isMigrating) await migrate(config.databaseUrl, log);
-  else await requireSchema(config.databaseUrl, log);
+  if (isMigrating) await migrate(config.databaseUrl, log, { prepare: config.databasePrepare });
+  else await requireSchema(config, log);
   if (config.natsUrl === undefined) {
     log.warn('NATS_URL is not set: this must be the only gateway of its database, or readers wait for the head check');
   }
@@ -51,8 +52,8 @@ async function serve(context: Context, isMigrating: boolean): Promise<void> {
 }
 
 /** Migrating is a step of a deploy, not a side effect of a start: the release that serves meanwhile may have to agree first. */
-async function requireSchema(databaseUrl: string, log: Log): Promise<void> {
-  const { database, release } = await compareSchema(databaseUrl, log);
+async function requireSchema({ databaseUrl, databasePrepare }: ServerConfig, log: Log): Promise<void> {
+  const { database, release } = await compareSchema(databaseUrl, log, { prepare: databasePrepare });
   if (database === release) return;
   throw new LedgerlineError(
     'unavailable',

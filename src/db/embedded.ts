@@ -42,7 +42,8 @@ export function embeddedPostgres(options: EmbeddedOptions): EmbeddedPostgres {
   /** It dies when the kernel runs out of memory, or by a hand; meanwhile appends are refused and streams stay open. */
   async function keepRunning(): Promise<void> {
     let attempt = 0;
-    while (running !== undefined) {
+    // asked after each start, too: what came up while we were stopping is ended by `stop`, which waits for us first
+    while (running !== undefined && !stopping.signal.aborted) {
       const code = await running.postgres.ended;
       if (stopping.signal.aborted) return;
       log.error({ code }, 'the embedded Postgres ended unexpectedly: starting it again');

@@ -1,9 +1,9 @@
 /** Brings a database's schema up to this release: numbered files, forward only, each applied once in one transaction. */
 import { readdir, readFile } from 'node:fs/promises';
-import { LedgerlineError } from '../base/errors.ts';
+import { LedgerlineError, toError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
-import { connect, disconnect, isUnavailable } from './postgres.ts';
-import type { Sql, TransactionSql } from './postgres.ts';
+import { connect, disconnect, isUnavailable, sqlState } from './postgres.ts';
+import type { ConnectOptions, Sql, TransactionSql } from './postgres.ts';
 
 /** The same place beside `src/` and beside `dist/`. */
 const folder = new URL('../../sql/', import.meta.url);
@@ -17,9 +17,12 @@ interface Migration {
   readonly text: string;
 }
 
+/** Whether a pooler stands in between. */
+type Reach = Pick<ConnectOptions, 'prepare'>;
+
 /** Applies what is missing. Any number of processes may do so at once; one applies and the others find it done. */
-export function migrate(url: string, log: Log): Promise<{ from: number; to: number }> {
-  return onDatabase(url, log, async (sql) => {
+export function migrate(url: string, log: Log, reach: Reach = {}): Promise<{ from: number; to: number }> {
+  return onDatabase({ url, log, ...reach }, async (sql) => {
     const migrations = await readMigrations();
     await assertEncoding(sql);
     const from = await sql.begin((tx) => applied(tx));
@@ -33,8 +36,12 @@ export function migrate(url: string, log: Log): Promise<{ from: number; to: numb
 }
 
 /** How far the database is and how far this release would bring it, without a change; `schema_newer` if it is ahead. */
-export function compareSchema(url: string, log: Log): Promise<{ database: number; release: number }> {
-  return onDatabase(url, log, async (sql) => {
+export function compareSchema(
+  url: string,
+  log: Log,
+  reach: Reach = {},
+): Promise<{ database: number; release: number }> {
+  return onDatabase({ url, log, ...reach }, async (sql) => {
     const migrations = await readMigrations();
     const database = await sql.begin((tx) => applied(tx));
     assertNotNewer(database, migrations);
@@ -42,13 +49,18 @@ export function compareSchema(url: string, log: Log): Promise<{ database: number
   });
 }
 
-async function onDatabase<Result>(url: string, log: Log, work: (sql: Sql) => Promise<Result>): Promise<Result> {
-  const sql = connect({ url, connections: 1, name: 'ledgerline migrate', log });
+type Place = Reach & Pick<ConnectOptions, 'url' | 'log'>;
+
+async function onDatabase<Result>(place: Place, work: (sql: Sql) => Promise<Result>): Promise<Result> {
+  const sql = connect({ ...place, connections: 1, name: 'ledgerline migrate' });
   try {
     return await work(sql);
   } catch (error) {
     if (!isUnavailable(error)) throw error;
-    throw new LedgerlineError('unavailable', 'Postgres is away, so its schema could not be seen to', {}, error);
+    // A server that answers is not away: a wrong password, or a database that is not there, is its own to tell.
+    const isAway = sqlState(error) === undefined;
+    const why = isAway ? 'is away, so its schema could not be seen to' : `refused: ${toError(error).message}`;
+    throw new LedgerlineError('unavailable', `Postgres ${why}`, {}, error);
   } finally {
     await disconnect(sql, 1_000);
   }

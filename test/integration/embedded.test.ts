@@ -1,6 +1,7 @@
 /** The zero-configuration Postgres keeps what it stored, serves one process at a time, and never outlives it. */
 import { cpSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { pino } from 'pino';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { accountFor } from '../../src/db/account.ts';
 import { spawnGuarded } from '../../src/db/guarded-process.ts';
@@ -54,6 +55,21 @@ describe('the embedded Postgres', () => {
     process.kill(killed, 'SIGKILL');
     expect(await eventually('it answers again', () => ask(url, 'select 1'))).toBe(1);
     expect(pidOf(folder)).not.toBe(killed);
+  });
+
+  test('stops also while it is being started again', async () => {
+    const folder = await preparedFolder();
+    let isKilled = false;
+    let stopped: Promise<void> | undefined;
+    const write = (line: string) => {
+      if (isKilled && line.includes('starting PostgreSQL')) stopped ??= embedded.stop();
+    };
+    const embedded = await startEmbedded(folder, { log: pino({ level: 'debug' }, { write }) });
+    process.kill(pidOf(folder), 'SIGKILL');
+    isKilled = true;
+    await eventually('it is being started again', () => stopped !== undefined);
+    await stopped;
+    expect(() => pidOf(folder)).toThrow('no Postgres runs');
   });
 });
 

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { LedgerlineError } from '../../src/base/errors.ts';
 import { limits } from '../../src/base/limits.ts';
-import { readClientConfig, readDatabaseUrl, readServerConfig } from '../../src/config.ts';
+import { readClientConfig, readDatabaseConfig, readServerConfig } from '../../src/config.ts';
 
 const required = {
   DATABASE_URL: 'postgres://user:secret-password@db.example:5432/app',
@@ -158,7 +158,12 @@ describe('the settings of the command line', () => {
 
 describe('the database alone', () => {
   it('is asked for by name', () => {
-    expect(readDatabaseUrl(required)).toBe(required.DATABASE_URL);
-    expect(refusal(() => readDatabaseUrl({})).message).toMatch(/^DATABASE_URL is missing/);
+    const config = { databaseUrl: required.DATABASE_URL, databasePrepare: true };
+    expect(readDatabaseConfig(required)).toEqual(config);
+    expect(readDatabaseConfig({ ...required, LEDGERLINE_DATABASE_PREPARE: 'false' })).toEqual({
+      ...config,
+      databasePrepare: false,
+    });
+    expect(refusal(() => readDatabaseConfig({})).message).toMatch(/^DATABASE_URL is missing/);
   });
 });
