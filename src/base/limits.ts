@@ -112,7 +112,7 @@ export const limits = {
   http2Streams: 10_000,
   /** What one such connection holds for its readers; past it every new stream on it is refused. */
   http2ConnectionBytes: 5_000 * MiB,
-  /** How long a stream's first look at the head may take before it counts as a fault. */
+  /** How long a stream's first look at the head may take, or at the session's owner, before it counts as a fault. */
   streamHeadDeadlineMs: 3_000,
   /** Readers of ended sessions that are remembered, in case they come back all the same. */
   endedReaders: 10_000,

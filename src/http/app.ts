@@ -1,8 +1,10 @@
 /** The two apps of a gateway: the public one for readers, and the internal one, which also appends. */
 import { Hono } from 'hono';
 import type { Clock } from '../base/clock.ts';
+import { limits } from '../base/limits.ts';
 import type { Log } from '../base/log.ts';
 import type { Metrics } from '../base/metrics.ts';
+import { withDeadline } from '../base/service.ts';
 import type { Rooms } from '../room/rooms.ts';
 import type { Sessions } from '../session/sessions.ts';
 import { appendRoute } from './append-route.ts';
@@ -20,7 +22,7 @@ import { observe } from './observe.ts';
 import type { Observer } from './observe.ts';
 import { closeRoute, createRoute, deleteRoute, describeRoute } from './session-routes.ts';
 import { mountMetrics, mountStatus } from './status-routes.ts';
-import { streamRoute } from './stream-route.ts';
+import { outlastingFaults, streamRoute } from './stream-route.ts';
 
 export interface AppDependencies {
   readonly sessions: Sessions;
@@ -74,7 +76,10 @@ function mountShared(
   authenticate: Authenticate,
 ): { door: Door; readJsonBody: ReadJsonBody } {
   const { sessions, rooms } = dependencies;
-  const door = createDoor(authenticate, async (session) => (await sessions.describe(session))?.owner);
+  const door = createDoor(authenticate, async (session) => {
+    const row = await withDeadline(sessions.describe(session), limits.streamHeadDeadlineMs, 'the ledger');
+    return row?.owner;
+  });
   const readJsonBody = createBodyReader();
   mountStatus(app, dependencies);
   mount(app, '/sessions', { POST: createRoute({ sessions, authenticate, readJsonBody }) });
@@ -82,7 +87,7 @@ function mountShared(
     GET: door('read', describeRoute(sessions, rooms)),
     DELETE: door('write', deleteRoute(sessions)),
   });
-  mount(app, '/sessions/:session/stream', { GET: door('read', stream) });
+  mount(app, '/sessions/:session/stream', { GET: outlastingFaults(dependencies, door('read', stream)) });
   mount(app, '/sessions/:session/events', { GET: door('read', historyRoute(sessions)) });
   mount(app, '/sessions/:session/close', { POST: door('write', closeRoute(sessions)) });
   return { door, readJsonBody };

@@ -11,7 +11,7 @@ import type { Head } from '../ledger/ledger.ts';
 import type { Rooms } from '../room/rooms.ts';
 import { endFrame, helloFrame, retryFrame } from '../sse/frame.ts';
 import { openStream } from '../sse/writer.ts';
-import type { AppContext } from './context.ts';
+import type { AppContext, Handler } from './context.ts';
 import { sessionDeleted, sessionUnknown } from './door.ts';
 import type { SessionHandler, Visit } from './door.ts';
 import { createEndedReaders } from './ended-readers.ts';
@@ -40,13 +40,8 @@ export function streamRoute(options: StreamOptions): SessionHandler {
   return async (c, visit) => {
     // Hono brings HEAD here too; a stream opened for it would never end.
     if (c.req.method === 'HEAD') return c.body(null, 200, streamHeaders);
-    const request = readStreamRequest(
-      (name) => c.req.header(name),
-      (name) => c.req.queries(name) ?? [],
-    );
-    if (request.isStrict) c.header('Preference-Applied', 'handling=strict');
+    const request = streamRequestOf(c);
     const head = await readHead(options, visit.session);
-    if (head instanceof LedgerlineError) return passingFault(options, c, request, head);
     if (head === undefined) throw sessionUnknown();
     if (head.state === 'deleted' && request.isStrict) throw sessionDeleted();
     if (hasNothingMore(head, request)) {
@@ -62,30 +57,38 @@ export function streamRoute(options: StreamOptions): SessionHandler {
 }
 
 /** The head, or why it cannot be had now: with a deadline, since a silent database must not leave a reader without an answer. */
-async function readHead(
-  { rooms, isDraining }: StreamOptions,
-  session: string,
-): Promise<Head | LedgerlineError | undefined> {
-  if (isDraining()) return new LedgerlineError('draining', 'this server is draining');
-  try {
-    return await withDeadline(rooms.readHead(session), limits.streamHeadDeadlineMs, 'the ledger');
-  } catch (thrown) {
-    return told(thrown);
-  }
+async function readHead({ rooms, isDraining }: StreamOptions, session: string): Promise<Head | undefined> {
+  if (isDraining()) throw new LedgerlineError('draining', 'this server is draining');
+  return withDeadline(rooms.readHead(session), limits.streamHeadDeadlineMs, 'the ledger');
 }
 
 /**
- * Any status but 200 ends a browser's EventSource for ever [Yaffle#88], so a fault that will pass is a stream that
- * says when to come back and ends. Whoever asked for real status codes gets them.
+ * Any status but 200 ends a browser's EventSource for ever [Yaffle#88], so a fault that will pass, at the door or
+ * behind it, is a stream that says when to come back and ends. Whoever asked for real status codes gets them.
  */
-function passingFault(options: StreamOptions, c: AppContext, request: StreamRequest, error: LedgerlineError): Response {
-  if (request.isStrict || problem(error).status < 500) throw error;
-  const { log, metrics, clock } = options;
-  metrics.browserFaults.inc({ code: error.code });
-  logFault(log, error, c);
-  log.warn({ code: error.code, requestId: c.get('requestId'), session: c.get('session') }, 'a fault was answered 200');
-  return c.body(retryFrame(limits.faultRetryMs * (1 + clock.random())), 200, streamHeaders);
+export function outlastingFaults({ log, metrics, clock }: StreamOptions, handler: Handler): Handler {
+  return async (c) => {
+    const { isStrict } = streamRequestOf(c);
+    if (isStrict) c.header('Preference-Applied', 'handling=strict');
+    try {
+      return await handler(c);
+    } catch (thrown) {
+      const error = told(thrown);
+      if (isStrict || problem(error).status < 500) throw error;
+      metrics.browserFaults.inc({ code: error.code });
+      logFault(log, error, c);
+      const { requestId, session } = c.var;
+      log.warn({ code: error.code, requestId, session }, 'a fault was answered 200');
+      return c.body(retryFrame(limits.faultRetryMs * (1 + clock.random())), 200, streamHeaders);
+    }
+  };
 }
+
+const streamRequestOf = (c: AppContext): StreamRequest =>
+  readStreamRequest(
+    (name) => c.req.header(name),
+    (name) => c.req.queries(name) ?? [],
+  );
 
 function hasNothingMore(head: Head, { requested }: StreamRequest): boolean {
   if (head.state === 'deleted') return true;

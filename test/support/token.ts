@@ -9,11 +9,12 @@ export interface TokenOptions {
   readonly scope?: string;
   readonly subject?: string;
   readonly ttlSeconds?: number;
+  readonly owner?: string;
 }
 
 export async function mintTestToken(secret: string, options: TokenOptions = {}): Promise<string> {
-  const { sessions = ['*'], scope = 'read write create', subject = 'tester', ttlSeconds = 3_600 } = options;
-  return new SignJWT({ sessions, scope })
+  const { sessions = ['*'], scope = 'read write create', subject = 'tester', ttlSeconds = 3_600, owner } = options;
+  return new SignJWT({ sessions, scope, ...(owner === undefined ? {} : { owner }) })
     .setProtectedHeader({ alg: 'HS256' })
     .setSubject(subject)
     .setJti(randomUUID())

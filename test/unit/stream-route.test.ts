@@ -282,6 +282,25 @@ describe('a fault at connect', () => {
     source.close();
   });
 
+  const owned = () => gateway.token({ sessions: [], owner: 'maya' });
+  const getOwned = async (headers: Readonly<Record<string, string>> = {}): Promise<Response> =>
+    fetch(`${gateway.publicUrl}/sessions/s1/stream`, {
+      headers: { authorization: `Bearer ${await owned()}`, ...headers },
+    });
+
+  it('at the door, where a session is looked up for its owner, is the same [Yaffle#88]', async () => {
+    const away = () => Promise.reject(new LedgerlineError('unavailable', 'away'));
+    gateway = await startStubGateway({ sessions: { describe: away } });
+    const answer = await getOwned();
+    expect([answer.status, await answer.text()]).toEqual([200, expect.stringMatching(/^retry: \d+\n\n$/)]);
+    expect((await getOwned(strict)).status).toBe(503);
+  });
+
+  it('at the door has the same deadline [resumable-stream PR#23]', async () => {
+    gateway = await startStubGateway({ sessions: { describe: () => new Promise(() => undefined) } });
+    expect(await (await getOwned()).text()).toMatch(/^retry: \d+\n\n$/);
+  });
+
   it('that does not answer at all is a fault too, after a deadline [resumable-stream PR#23]', async () => {
     gateway = await startStubGateway({ readHead: () => new Promise(() => undefined) });
     expect(await (await get()).text()).toMatch(/^retry: \d+\n\n$/);
