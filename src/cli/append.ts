@@ -50,12 +50,15 @@ const headShape = z.object({ head: z.number() });
 
 async function append(context: Context, session: string, options: AppendOptions): Promise<void> {
   const target = await internalTarget(context);
-  const { head } = headShape.parse(await request(target, 'POST', '/sessions', { session }));
+  const creation = { method: 'POST', path: '/sessions', body: { session }, stop: context.stop } as const;
+  const { head } = headShape.parse(await request(target, creation));
   const producer = createProducer({
     url: target.url,
     key: target.credential,
     session,
     ...(options.producer === undefined ? {} : { producer: options.producer }),
+    // The next line, at which it would show, may be hours away.
+    onError: (error) => void context.input.destroy(error),
   });
   const counter = producer.sequence;
   let failure: unknown;

@@ -52,21 +52,37 @@ function pair(url: string | undefined, credential: string | undefined): Target |
 const missing = (names: string): LedgerlineError =>
   new LedgerlineError('configuration', `this command needs ${names}; both must be set`);
 
+export interface Asked {
+  readonly method: 'GET' | 'POST';
+  readonly path: string;
+  readonly body?: object;
+  readonly stop: AbortSignal;
+}
+
 /** One request and its JSON answer; a refusal or an absent server is thrown with a message for a person. */
-export async function request(target: Target, method: string, path: string, body?: object): Promise<unknown> {
+export async function request(target: Target, { method, path, body, stop }: Asked): Promise<unknown> {
   const headers = { authorization: `Bearer ${target.credential}`, 'content-type': 'application/json' };
   let response: Response;
+  let text: string;
   try {
     response = await fetch(target.url + path, {
       method,
       headers,
+      signal: stop,
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
+    if (!response.ok) throw await refusal(response);
+    text = await response.text();
   } catch (error) {
+    if (error instanceof LedgerlineError) throw error;
+    if (stop.aborted) throw new LedgerlineError('unavailable', 'interrupted before the server answered', {}, error);
     throw noAnswer(target.url, error);
   }
-  if (!response.ok) throw await refusal(response);
-  return response.status === 204 ? undefined : response.json();
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw foreign(response, error);
+  }
 }
 
 const problemShape = z.object({ type: z.string(), title: z.string().optional(), detail: z.string().optional() });
@@ -76,12 +92,13 @@ const codeShape = z.enum(errorCodes);
 export async function refusal(response: Response): Promise<LedgerlineError> {
   const body = await response.json().catch(() => undefined);
   const problem = problemShape.safeParse(body).data;
-  if (problem === undefined) {
-    return new LedgerlineError('internal', `${response.url} answered ${response.status}, and not as Ledgerline does`);
-  }
+  if (problem === undefined) return foreign(response);
   const code: ErrorCode = codeShape.safeParse(problem.type.split(':').at(-1)).data ?? 'internal';
   return new LedgerlineError(code, `${problem.detail ?? problem.title ?? 'refused'} (${response.status} ${code})`);
 }
+
+const foreign = ({ url, status }: Response, cause?: unknown): LedgerlineError =>
+  new LedgerlineError('internal', `${url} answered ${status}, and not as Ledgerline does`, {}, cause);
 
 /** A server that cannot be reached, in words. */
 export function noAnswer(url: string, error: unknown): LedgerlineError {

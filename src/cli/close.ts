@@ -12,7 +12,7 @@ export function closeCommand(context: Context): Command {
     .addHelpText('after', '\nExample:\n  ledgerline close run-42\n')
     .action(async (session: string) => {
       const target = await anyTarget(context);
-      await request(target, 'POST', `/sessions/${session}/close`);
+      await request(target, { method: 'POST', path: `/sessions/${session}/close`, stop: context.stop });
       context.output.note(`closed ${session}`);
     });
 }

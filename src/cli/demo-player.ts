@@ -43,7 +43,8 @@ export function createDemoPlayer(target: Target, log: Log, { run, pauseMs, lookM
 
   async function isWatched(): Promise<boolean> {
     try {
-      const { room } = watchedShape.parse(await request(target, 'GET', `/sessions/${DEMO_SESSION}`));
+      const look = { method: 'GET', path: `/sessions/${DEMO_SESSION}`, stop: stopping.signal } as const;
+      const { room } = watchedShape.parse(await request(target, look));
       return (room?.subscribers ?? 0) > 0;
     } catch (thrown) {
       // Postgres is away for a moment: there is nothing to play into, so nobody is waiting for it.
@@ -69,7 +70,8 @@ export function createDemoPlayer(target: Target, log: Log, { run, pauseMs, lookM
     /** The session is there when this resolves, so that whoever is told of it finds it. */
     async start() {
       try {
-        await request(target, 'POST', '/sessions', { session: DEMO_SESSION });
+        const creation = { method: 'POST', path: '/sessions', body: { session: DEMO_SESSION } } as const;
+        await request(target, { ...creation, stop: stopping.signal });
         playing = playOnAndOn().catch(gaveUp);
       } catch (thrown) {
         gaveUp(thrown);

@@ -48,7 +48,7 @@ export async function follow(options: FollowOptions): Promise<FollowEnd> {
     const visit = await visitOnce(options, position);
     if (visit.kind !== 'cut') return visit;
     if (visit.isServed) note(`${visit.why}; going on after ${position.cursor ?? 'the start'}`);
-    else if (failures === 0) note(`${visit.why} Trying again until it answers.`);
+    else if (failures === 0) note(`${sentence(visit.why)} Trying again until it answers.`);
     const backedOffMs = visit.isServed
       ? 0
       : backoffMs({ firstMs: 1_000, capMs: LONGEST_WAIT_MS }, failures, clock.random());
@@ -66,7 +66,9 @@ async function visitOnce(options: FollowOptions, position: Position): Promise<Vi
     if (!opened.isKept) return lost(opened.thrown, { isServed: false, waitMs: 0 });
     const response = opened.value;
     if (response.status === 204) return { kind: 'end', reason: 'closed' };
-    if (!response.ok || response.body === null) return await answerFor(response);
+    if (!response.ok) return await answerFor(response);
+    // Somebody else's 200 would be cut, and cut again, for ever.
+    if (response.body === null || !isStream(response)) throw await refusal(response);
     return await readStream(response.body);
   } finally {
     line.close();
@@ -97,7 +99,10 @@ async function visitOnce(options: FollowOptions, position: Position): Promise<Vi
   }
 
   async function take(arrival: Arrival): Promise<FollowEnd | undefined> {
-    if (arrival.kind === 'events' && !(await options.onEvents(arrival.envelopes))) return { kind: 'stopped' };
+    if (arrival.kind === 'events') {
+      const isTaken = await unlessAborted(options.onEvents(arrival.envelopes), options.stop);
+      if (isTaken !== true) return { kind: 'stopped' };
+    }
     if (arrival.kind === 'end') return arrival;
     if (arrival.kind === 'denied') {
       throw new LedgerlineError(
@@ -132,6 +137,7 @@ function openLine({ stop, clock, silenceMs = limits.syncMs * 2.5 }: FollowOption
       hangUp();
     });
   let silence = watch();
+  if (stop.aborted) hangUp();
   stop.addEventListener('abort', hangUp, { once: true });
   return {
     signal: controller.signal,
@@ -165,6 +171,11 @@ function request(target: Target, { cursor }: Position, signal: AbortSignal): Req
   };
 }
 
+const sentence = (text: string): string => (/[.?]$/.test(text) ? text : `${text}.`);
+
+const isStream = ({ headers }: Response): boolean =>
+  headers.get('content-type')?.startsWith('text/event-stream') === true;
+
 /** A refusal that time may mend is waited out; any other is thrown. */
 async function answerFor(response: Response): Promise<Visit> {
   const error = await refusal(response);
@@ -172,7 +183,7 @@ async function answerFor(response: Response): Promise<Visit> {
   const seconds = Number(response.headers.get('retry-after') ?? '0');
   return {
     kind: 'cut',
-    why: `${error.message}.`,
+    why: error.message,
     isServed: false,
     waitMs: Number.isFinite(seconds) ? seconds * 1_000 : 0,
   };
@@ -187,4 +198,14 @@ async function settle<T>(work: Promise<T>): Promise<Settled<T>> {
   } catch (thrown) {
     return { isKept: false, thrown };
   }
+}
+
+/** What comes first of the two. A full pipe may hold up what is written for as long as it likes, but not the end. */
+function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
+  return new Promise((resolve, reject) => {
+    const aborted = () => resolve(undefined);
+    signal.addEventListener('abort', aborted, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', aborted));
+    if (signal.aborted) aborted();
+  });
 }

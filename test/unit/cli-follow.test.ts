@@ -2,10 +2,13 @@
 import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { systemClock } from '../../src/base/clock.ts';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { sleep as wait, systemClock } from '../../src/base/clock.ts';
 import { follow } from '../../src/cli/follow.ts';
 import type { FollowEnd, FollowOptions } from '../../src/cli/follow.ts';
+
+// Only to see how long it waits.
+vi.mock(import('../../src/base/clock.ts'), { spy: true });
 
 type Act = (response: ServerResponse, request: IncomingMessage) => void;
 
@@ -189,6 +192,32 @@ describe('following a session', () => {
     expect(sequences()).toEqual([1, 2, 3]);
   });
 
+  it('counts no silence while its lines are not taken', async () => {
+    const armed = new Set<symbol>();
+    const after = () => {
+      const timer = Symbol('armed');
+      armed.add(timer);
+      return { cancel: () => void armed.delete(timer) };
+    };
+    const seen: number[] = [];
+    acts = [(response) => stream(response).end(hello(0) + event(1) + end(1))];
+    const onEvents = () => Promise.resolve(seen.push(armed.size) > 0);
+    await following({ clock: { ...systemClock, after }, onEvents });
+    expect([seen, armed.size]).toEqual([[0], 0]);
+  });
+
+  it('comes back no sooner than it was asked to', async () => {
+    vi.mocked(wait).mockClear();
+    acts = [
+      (response) => stream(response).end(hello(0)),
+      (response) => stream(response).end(`retry: 2\n\n${control('sync', 0, { head: 0 })}`),
+      (response) => stream(response).end(`event: goaway\nretry: 3\nid: 0\ndata: {"head":0}\n\n`),
+      (response) => stream(response).end(end(0)),
+    ];
+    await following();
+    expect(vi.mocked(wait).mock.calls.map(([delayMs]) => delayMs)).toEqual([1, 2, 3]);
+  });
+
   it('stops when its reader is gone, and when it is told to', async () => {
     acts = [(response) => stream(response).write(hello(0) + event(1)), (response) => stream(response).write(hello(0))];
     expect(await following({ onEvents: () => Promise.resolve(false) })).toEqual({ kind: 'stopped' });
@@ -197,6 +226,45 @@ describe('following a session', () => {
     await expect.poll(() => requests.length).toBe(2);
     stopping.abort();
     expect(await ended).toEqual({ kind: 'stopped' });
+  });
+
+  it('stops when it is told to before it has a connection', async () => {
+    acts = [(response) => stream(response).write(hello(0))];
+    const stopping = new AbortController();
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const target = () => {
+      stopping.abort();
+      return Promise.resolve({ url, credential: 'c' });
+    };
+    expect(await following({ stop: stopping.signal, target })).toEqual({ kind: 'stopped' });
+  });
+
+  it('stops when it is told to while its lines are not taken', async () => {
+    acts = [(response) => stream(response).write(hello(0) + event(1))];
+    const stopping = new AbortController();
+    const onEvents = () => {
+      stopping.abort();
+      return new Promise<boolean>(() => undefined);
+    };
+    expect(await following({ stop: stopping.signal, onEvents })).toEqual({ kind: 'stopped' });
+  });
+
+  it('gives up on an address that answers and is no stream', async () => {
+    acts = [(response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<p>hello</p>')];
+    await expect(following()).rejects.toMatchObject({
+      message: expect.stringMatching(/200, and not as Ledgerline does/),
+    });
+  });
+
+  it('tells in whole sentences why it tries again', async () => {
+    acts = [(response) => stream(response).end(), (response) => stream(response).end(end(0))];
+    await following();
+    acts = [(response) => response.destroy(), (response) => stream(response).end(end(0))];
+    await following();
+    expect(notes).toEqual([
+      'the stream was cut. Trying again until it answers.',
+      expect.stringMatching(/: is the server running there\? Trying again until it answers\.$/),
+    ]);
   });
 
   it('does not take an error of its own output for a failure of the network', async () => {
