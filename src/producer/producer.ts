@@ -1,4 +1,5 @@
 /** The producer library: appends one session's events in order, each exactly once, over plain `fetch`. */
+import { z } from 'zod';
 import { randomId, sleep, systemClock } from '../base/clock.ts';
 import { isDelta, sessionIdShape } from '../event/event.ts';
 import { producerShape } from '../event/producer.ts';
@@ -82,6 +83,9 @@ export type Seams = Pick<DeliveryOptions, 'clock' | 'sleep'>;
 export function createProducer(options: ProducerOptions, seams: Seams = { clock: systemClock, sleep }): Producer {
   const { id, sequence, session } = checked(options);
   const ending = new AbortController();
+  const abort = () => ending.abort(options.signal?.reason);
+  // A signal that outlives many producers would keep them all.
+  const leaveSignal = () => options.signal?.removeEventListener('abort', abort);
   const delivery: DeliveryOptions = {
     fetch: options.fetch ?? fetch,
     key: options.key,
@@ -103,10 +107,12 @@ export function createProducer(options: ProducerOptions, seams: Seams = { clock:
       const body = `{"producer":{"id":"${id}","sequence":${sequence + offset}},"events":[${events.join(',')}]}`;
       return deliver(url, body, (answer, wasAmbiguous) => judgeAppend(answer, events.length, wasAmbiguous), delivery);
     },
-    onFailure: (error) => options.onError?.(error),
+    onFailure(error) {
+      leaveSignal();
+      options.onError?.(error);
+    },
   });
 
-  const abort = () => ending.abort(options.signal?.reason);
   if (options.signal?.aborted === true) abort();
   options.signal?.addEventListener('abort', abort, { once: true });
 
@@ -129,18 +135,26 @@ export function createProducer(options: ProducerOptions, seams: Seams = { clock:
       try {
         return await sender.flush();
       } finally {
-        // A signal that outlives many producers would keep them all.
-        options.signal?.removeEventListener('abort', abort);
+        leaveSignal();
       }
     },
   };
 }
 
+/** What no request could carry would look like a server that never answers. */
+const reachShape = z.object({
+  url: z.url({ protocol: /^https?$/, error: 'the url is an address such as http://127.0.0.1:8081' }),
+  key: z.string().regex(/^[\x21-\x7e]+$/, 'the key is one word of visible ASCII, as a header carries it'),
+});
+
 function checked(options: ProducerOptions): { id: string; sequence: number; session: string } {
   const producer = producerShape.safeParse({ id: options.producer ?? randomId(), sequence: options.sequence ?? 1 });
   const session = sessionIdShape.safeParse(options.session);
-  const issue = producer.error?.issues[0] ?? session.error?.issues[0];
-  if (!producer.success || !session.success) throw ownError('malformed', issue?.message ?? 'an option is wrong');
+  const reach = reachShape.safeParse(options);
+  if (!producer.success || !session.success || !reach.success) {
+    const issue = [producer, session, reach].flatMap(({ error }) => error?.issues ?? [])[0];
+    throw ownError('malformed', issue?.message ?? 'an option is wrong');
+  }
   return { ...producer.data, session: session.data };
 }
 

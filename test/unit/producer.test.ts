@@ -385,12 +385,19 @@ describe('what the server would refuse', () => {
     expect(() => house().producer.append('x', value)).toThrow(expect.objectContaining({ code: 'malformed' }));
   });
 
-  test.each<Partial<ProducerOptions>>([{ session: 'a.b' }, { producer: '' }, { sequence: 0 }])(
-    'is no option: %j',
-    (options) => {
-      expect(() => house(options)).toThrow(expect.objectContaining({ code: 'malformed' }));
-    },
-  );
+  test.each<Partial<ProducerOptions>>([
+    { session: 'a.b' },
+    { producer: '' },
+    { sequence: 0 },
+    { url: 'localhost:8081' },
+    { url: '' },
+    { key: '' },
+    { key: 'hunter2\u2026' },
+    { key: 'hunter\n2' },
+  ])('is no option: %j', (options) => {
+    expect(() => house(options)).toThrow(expect.objectContaining({ code: 'malformed' }));
+    expect(() => house(options)).not.toThrow(/hunter/);
+  });
 });
 
 describe('the end', () => {
@@ -420,6 +427,18 @@ describe('the end', () => {
     const { gateway, producer } = house({ signal: AbortSignal.abort() });
     expect(() => producer.append('x', 1)).toThrow(expect.objectContaining({ code: 'aborted' }));
     expect(gateway.received).toEqual([]);
+  });
+
+  test('leaves nothing on a signal that lives longer, when it has failed and nobody closes it', async () => {
+    const { signal } = new AbortController();
+    const added = vi.spyOn(signal, 'addEventListener');
+    const removed = vi.spyOn(signal, 'removeEventListener');
+    const { gateway, producer } = house({ signal });
+    gateway.meet(() => refusal(409, 'session_closed'));
+    await producer.append('turn.started', {});
+    await expect(producer.flush()).rejects.toMatchObject({ code: 'session_closed' });
+    expect(added).toHaveBeenCalledTimes(1);
+    expect(removed).toHaveBeenCalledWith('abort', added.mock.calls[0]?.[1]);
   });
 
   test('leaves nothing on a signal that lives longer', async () => {
