@@ -1,8 +1,8 @@
 /** The NATS bus when the server is away, dies, freezes or complains. */
 import { randomBytes } from 'node:crypto';
 import { connect } from 'nats';
-import { afterEach, describe, expect, test } from 'vitest';
-import { systemClock } from '../../src/base/clock.ts';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { sleep as wait, systemClock } from '../../src/base/clock.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { createMetrics } from '../../src/base/metrics.ts';
 import type { Broadcast, Bus, SuspectReason } from '../../src/bus/bus.ts';
@@ -13,6 +13,9 @@ import { scriptedNats } from '../support/scripted-nats.ts';
 import type { Script } from '../support/scripted-nats.ts';
 import { sharedNatsUrl, startNats } from '../support/services.ts';
 import { eventually } from '../support/waits.ts';
+
+// Only to see how long it waits.
+vi.mock(import('../../src/base/clock.ts'), { spy: true });
 
 const atEnd: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -308,4 +311,29 @@ test('a server that ends the connection with an error is dialled again, each tim
     server.hangUp();
     await eventually(`it is back after ${error}`, () => suspected.slice(before).includes('reconnected') && !bus.isAway);
   }
+});
+
+test('a server that takes connections only to end them is asked more and more seldom', async () => {
+  const server = await scripted();
+  const { bus } = makeBus(server.url);
+  bus.onSuspect((reason) => {
+    if (reason === 'reconnected') server.hangUp();
+  });
+  vi.mocked(wait).mockClear();
+  await bus.start();
+  await eventually('it has waited four times', () => vi.mocked(wait).mock.calls.length >= 4);
+  // 50 ms doubled three times, of which jitter takes half at most.
+  expect(vi.mocked(wait).mock.calls[3]?.[0]).toBeGreaterThanOrEqual(200);
+});
+
+test('a stop while it dials lets go of what the dial brings', async () => {
+  const server = await scripted();
+  server.answersPings = false;
+  const { bus } = makeBus(server.url);
+  const started = bus.start();
+  await eventually('it dials', () => server.lines.includes('PING'));
+  const stopped = bus.stop();
+  server.answersPings = true;
+  await Promise.all([started, stopped]);
+  await eventually('nothing is connected', () => server.connections === 0);
 });

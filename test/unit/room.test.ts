@@ -1,5 +1,5 @@
 /** Rooms as their readers see them, over a bus and a ledger that misbehave. */
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { limits } from '../../src/base/limits.ts';
 import type { Broadcast } from '../../src/bus/bus.ts';
 import { toCursor, toSequence } from '../../src/event/sequence.ts';
@@ -538,19 +538,37 @@ describe('going away', () => {
     const world = await createWorld();
     world.append(session, 1_500);
     const idleTimers = world.clock.waiting;
+    const gone: { readonly mock: { readonly calls: readonly unknown[] } }[] = [];
     for (let index = 0; index < 1_000; index += 1) {
       const writer = await world.follow(session, index % 3 === 0 ? 'head' : 'x', {
         expiresAtMs: world.clock.wall() + 3_600_000,
       });
       if (index % 2 === 0) await world.clock.settle();
       writer.cut();
+      gone.push(vi.spyOn(writer, 'sentBytes', 'get'));
     }
     expect(world.rooms.subscribers).toBe(0);
-    await world.clock.advance(limits.roomLingerMs * 2);
+    await world.clock.advance(limits.roomLingerMs * 2 + limits.syncMs);
+    // The wheel has come round, and visited none of them.
+    expect(gone.filter((look) => look.mock.calls.length > 0)).toEqual([]);
     expect(world.rooms.describe(session)).toBeUndefined();
     expect([world.bus.subscriptions, world.clock.waiting]).toEqual([0, idleTimers]);
     expect((await world.metrics.subscribers.get()).values[0]?.value).toBe(0);
     expect((await world.metrics.rooms.get()).values[0]?.value).toBe(0);
+  });
+
+  test('a room that closes leaves no timer, though news has just come', async () => {
+    const world = await createWorld();
+    world.append(session);
+    const idleTimers = world.clock.waiting;
+    (await world.follow(session)).cut();
+    await world.clock.advance(limits.roomLingerMs - 1);
+    for (const _ of ['told at once', 'to be told with what follows']) {
+      world.append(session);
+      await world.clock.settle();
+    }
+    await world.clock.advance(1);
+    expect([world.rooms.describe(session), world.clock.waiting]).toEqual([undefined, idleTimers]);
   });
 
   test('a room lingers, so that a reload finds it', async () => {
