@@ -12,6 +12,7 @@ export interface Graceful {
 
 export function gracefulHttp1(server: Server): Graceful {
   let isStopping = false;
+  const sockets = membersOf<Socket>(server, 'connection');
   // A kept connection that falls idle while the server stops would hold it until its own timeout.
   server.on('request', (_, response) => {
     response.once('close', () => {
@@ -23,7 +24,11 @@ export function gracefulHttp1(server: Server): Graceful {
     stop(drainMs) {
       isStopping = true;
       return closed(server, drainMs, {
-        finish: () => server.closeIdleConnections(),
+        finish() {
+          server.closeIdleConnections();
+          // Browsers open connections in advance, and Node counts one that has not said a word as busy.
+          for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
+        },
         cut: () => server.closeAllConnections(),
       });
     },
@@ -46,9 +51,9 @@ export function gracefulHttp2(server: Http2Server): Graceful {
 }
 
 /** Those that a server announces by `event`, until each closes. */
-function membersOf<Member extends EventEmitter>(server: Http2Server, event: string): ReadonlySet<Member> {
+function membersOf<Member extends EventEmitter>(server: Server | Http2Server, event: string): ReadonlySet<Member> {
   const members = new Set<Member>();
-  server.on(event, (member: Member) => {
+  (server as EventEmitter).on(event, (member: Member) => {
     members.add(member);
     member.once('close', () => members.delete(member));
   });

@@ -1,4 +1,5 @@
 /** A port that survives whatever comes in, and ends when it is told to. */
+import { once } from 'node:events';
 import { connect as connectHttp2 } from 'node:http2';
 import { Hono } from 'hono';
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
@@ -197,6 +198,17 @@ describe('a listener', () => {
 });
 
 describe('a listener that stops', () => {
+  it('waits for no connection that never said a word, as browsers open them in advance', async () => {
+    gateway = await startStubGateway({ drainMs: 60_000 });
+    const { socket: silent } = open(gateway.publicUrl);
+    const ended = once(silent, 'close');
+    await once(silent, 'connect');
+    // Connections are accepted in their order: this answer comes from behind the silent one.
+    await exchange(gateway.publicUrl, head('GET', '/healthz', {}, '1.0'));
+    await gateway.stop();
+    await ended;
+  });
+
   it('finishes what is in flight, takes nothing new, and lets idle connections go', async () => {
     let release = (): void => undefined;
     let isAsked = false;
