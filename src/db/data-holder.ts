@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { sleep, systemClock } from '../base/clock.ts';
 import { LedgerlineError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
-import { GUARD_NAME } from './guarded-process.ts';
+import { GUARD_NAME, sendSignal } from './guarded-process.ts';
 import { readPostmasterFile } from './postgres-process.ts';
 import { processInfo } from './process-table.ts';
 import type { ProcessInfo } from './process-table.ts';
@@ -34,7 +34,7 @@ export async function waitUntilFree(data: string, log: Log): Promise<void> {
     const isGoing = holder.isStopping || isOrphanAsked;
     if (!isGoing && waitedMs > GRACE_MS && holder.owner === undefined) {
       log.warn({ pid: holder.pid }, 'a Postgres of a former run is still there, although nobody needs it: stopping it');
-      process.kill(holder.pid, 'SIGINT');
+      sendSignal(holder.pid, 'SIGINT');
       isOrphanAsked = true;
     } else if (waitedMs > (isGoing ? STOPPING_MS : GRACE_MS)) {
       throw new LedgerlineError(

@@ -42,20 +42,23 @@ export function embeddedPostgres(options: EmbeddedOptions): EmbeddedPostgres {
   /** It dies when the kernel runs out of memory, or by a hand; meanwhile appends are refused and streams stay open. */
   async function keepRunning(): Promise<void> {
     let attempt = 0;
+    let upSinceMs = systemClock.now();
     // asked after each start, too: what came up while we were stopping is ended by `stop`, which waits for us first
     while (running !== undefined && !stopping.signal.aborted) {
       const code = await running.postgres.ended;
       if (stopping.signal.aborted) return;
       log.error({ code }, 'the embedded Postgres ended unexpectedly: starting it again');
+      // one that starts and dies at once, again and again, is no recovery
+      if (systemClock.now() - upSinceMs > restartBackoff.capMs) attempt = 0;
       await sleep(backoffMs(restartBackoff, attempt, systemClock.random()), stopping.signal);
+      attempt += 1;
       if (stopping.signal.aborted) return;
       const { binaries, folder, postgres } = running;
       try {
         running.postgres = await runPostgres({ binaries, data: folder.data, port: postgres.port, log });
-        attempt = 0;
+        upSinceMs = systemClock.now();
       } catch (error) {
         log.error({ err: error }, 'the embedded Postgres did not start again');
-        attempt += 1;
       }
     }
   }

@@ -89,14 +89,14 @@ export async function spawnGuarded(options: GuardedOptions): Promise<GuardedProc
     },
     ended,
     signal(signal) {
-      if (isRunning) send(pid, signal);
+      if (isRunning) sendSignal(pid, signal);
     },
     release: () => void shell.stdin.end(),
   };
 }
 
 /** A process that ended between our look and our signal has nothing left to be told. */
-function send(pid: number, signal: NodeJS.Signals): void {
+export function sendSignal(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch (error) {
