@@ -1,4 +1,5 @@
 /** The zero-configuration Postgres keeps what it stored, serves one process at a time, and never outlives it. */
+import { execFileSync } from 'node:child_process';
 import { cpSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pino } from 'pino';
@@ -181,4 +182,26 @@ test('a port that was given once is given to nobody else', async () => {
   const ports = new Set<number>();
   for (let draw = 0; draw < 300; draw += 1) ports.add(await freePort());
   expect(ports.size).toBe(300);
+});
+
+test('a guard whose server has stopped leaves no process behind', async () => {
+  const guarded = await spawnGuarded({
+    command: 'sleep',
+    arguments: ['1000'],
+    stopSignal: 'TERM',
+    workingFolder: '/',
+    onLine: () => undefined,
+  });
+  const ps = (columns: string): string[] => execFileSync('ps', ['-A', '-o', columns], { encoding: 'utf8' }).split('\n');
+  const group = ps('pid=,pgid=')
+    .map((line) => line.trim().split(/ +/))
+    .find(([pid]) => pid === String(guarded.pid))?.[1];
+  expect(group).toBeDefined();
+  guarded.release();
+  await guarded.ended;
+  await eventually(
+    'its group is empty',
+    () => !ps('pgid=,stat=').some((line) => line.trim().split(/ +/)[0] === group && !line.includes('Z')),
+    5_000,
+  );
 });
