@@ -207,6 +207,7 @@ describe('a listener that stops', () => {
     await exchange(gateway.publicUrl, head('GET', '/healthz', {}, '1.0'));
     await gateway.stop();
     await ended;
+    expect(silent.destroyed).toBe(true);
   });
 
   it('finishes what is in flight, takes nothing new, and lets idle connections go', async () => {
