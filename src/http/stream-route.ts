@@ -1,5 +1,4 @@
 /** GET /sessions/:session/stream: reads the head, decides the status, and hands the socket to the session's room. */
-import { Http2ServerResponse } from 'node:http2';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import type { Clock } from '../base/clock.ts';
 import { LedgerlineError } from '../base/errors.ts';
@@ -10,7 +9,7 @@ import { withDeadline } from '../base/service.ts';
 import type { Head } from '../ledger/ledger.ts';
 import type { Rooms } from '../room/rooms.ts';
 import { endFrame, helloFrame, retryFrame } from '../sse/frame.ts';
-import { openStream } from '../sse/writer.ts';
+import { isGone, openStream, streamHeaders } from '../sse/writer.ts';
 import type { AppContext, Handler } from './context.ts';
 import { sessionDeleted, sessionUnknown } from './door.ts';
 import type { SessionHandler, Visit } from './door.ts';
@@ -27,13 +26,6 @@ export interface StreamOptions {
   readonly metrics: Metrics;
   readonly clock: Clock;
 }
-
-/** Of the short streams that are written here; `sse/writer` gives the long ones the same. */
-const streamHeaders = {
-  'Content-Type': 'text/event-stream; charset=utf-8',
-  'Cache-Control': 'no-cache, no-transform',
-  'X-Accel-Buffering': 'no',
-};
 
 export function streamRoute(options: StreamOptions): SessionHandler {
   const ended = createEndedReaders(limits.endedReaders);
@@ -122,8 +114,4 @@ function openRoom(options: StreamOptions, c: AppContext, visit: Visit, request: 
     writer.destroy();
   }
   return RESPONSE_ALREADY_SENT;
-}
-
-function isGone(outgoing: AppContext['env']['outgoing']): boolean {
-  return outgoing instanceof Http2ServerResponse ? outgoing.stream.destroyed : outgoing.destroyed;
 }

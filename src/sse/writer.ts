@@ -25,7 +25,8 @@ export interface Writer {
   onClose(listener: () => void): void;
 }
 
-const streamHeaders = {
+/** Of every stream, long or short. */
+export const streamHeaders = {
   'content-type': 'text/event-stream; charset=utf-8',
   // `no-transform` keeps compressing intermediaries from holding events back, `X-Accel-Buffering` nginx.
   'cache-control': 'no-cache, no-transform',
@@ -51,7 +52,7 @@ export function openStream(response: ServerResponse | Http2ServerResponse, heade
 }
 
 /** A reader that went away before: its close was announced already, and will not be again. */
-function isGone(response: ServerResponse | Http2ServerResponse): boolean {
+export function isGone(response: ServerResponse | Http2ServerResponse): boolean {
   if (response instanceof ServerResponse) return response.destroyed || response.req.socket.destroyed;
   return response.stream.destroyed;
 }
