@@ -20,7 +20,6 @@ export const limits = {
   sessionIdLength: 128,
   eventTypeLength: 64,
   producerIdLength: 128,
-  cursorHeaderBytes: 256,
 
   // the commit group
   lanes: 2,
