@@ -43,7 +43,7 @@ export interface Caller {
   internal(
     method: string,
     path: string,
-    body?: string | Buffer,
+    body?: string | Uint8Array<ArrayBuffer>,
     headers?: Readonly<Record<string, string>>,
   ): Promise<Answer>;
   /** By a reader's token, which reaches everything unless told otherwise. */

@@ -23,7 +23,7 @@ const appended: Outcome = {
 };
 const answering = (outcome: Outcome) => startStubGateway({ sessions: { append: () => Promise.resolve(outcome) } });
 
-const append = (init: RequestInit = {}) =>
+const append = (init: RequestInit & { duplex?: 'half' } = {}) =>
   fetch(gateway.internalUrl + path, {
     method: 'POST',
     body,
