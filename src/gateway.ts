@@ -11,8 +11,11 @@ import { natsBus } from './bus/nats-bus.ts';
 import type { ServerConfig } from './config.ts';
 import { createApps } from './http/app.ts';
 import { createListener } from './http/listener.ts';
+import { builtPage, readPageFiles } from './http/page-files.ts';
+import type { Lab } from './lab/lab.ts';
 import { createLedger } from './ledger/postgres-ledger.ts';
 import { createRooms } from './room/rooms.ts';
+import { append } from './session/append.ts';
 import { createSessions } from './session/sessions.ts';
 
 export interface Gateway extends Service {
@@ -21,22 +24,24 @@ export interface Gateway extends Service {
   readonly internalUrl: string;
 }
 
-/** What a test may put in the place of a part. */
+/** What a test may put in the place of a part, and what a development server adds. */
 export interface GatewayOverrides {
   readonly clock?: Clock;
   readonly bus?: Bus;
+  readonly lab?: Lab;
 }
 
 export function createGateway(config: ServerConfig, log: Log, overrides: GatewayOverrides = {}): Gateway {
-  const clock = overrides.clock ?? systemClock;
+  const { clock = systemClock, lab } = overrides;
   const metrics = createMetrics();
   const ledger = createLedger({ url: config.databaseUrl, prepare: config.databasePrepare, log, metrics, clock });
-  const bus =
+  const faultless =
     overrides.bus ??
     (config.natsUrl === undefined
       ? localBus({ log, metrics })
       : natsBus({ url: config.natsUrl, subjectRoot: config.natsSubjectRoot, log, metrics, clock }));
-  const rooms = createRooms({ ledger, bus, clock, log, metrics });
+  const bus = lab?.spoil(faultless) ?? faultless;
+  const rooms = createRooms({ ledger, bus, clock, log, metrics, observer: lab?.observer });
   const sessions = createSessions({ ledger, bus, metrics, log, clock });
 
   let isDraining = false;
@@ -51,6 +56,12 @@ export function createGateway(config: ServerConfig, log: Log, overrides: Gateway
     log,
     metrics,
     clock,
+    page: readPageFiles(builtPage, { hasLab: lab !== undefined }),
+    lab: lab && {
+      lab,
+      heard: (request) => sessions.append(request),
+      unheard: (request) => append({ ledger, bus: lab.unheard, metrics, log, clock }, request),
+    },
   });
   // The rest of the time is for what the requests stand on.
   const requestsMs = config.drainMs * 0.7;

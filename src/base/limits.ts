@@ -128,6 +128,17 @@ export const limits = {
   // the producer library
   batchEvents: 50,
   batchMs: 33,
+
+  // the lab of a development server
+  labBurstEvents: 5,
+  labBusStopMs: 5_000,
+  /** Sessions that have marks, or wait for a broadcast to lose. */
+  labSessions: 100,
+  /** Marks of one session; past it the oldest go. */
+  labMarks: 500,
+  /** How often a gateway that does not come back is tried again, and after how long. */
+  restartTries: 6,
+  restartRetryMs: 1_000,
 } as const;
 
 assert(limits.payloadBytes < limits.appendBodyBytes, 'an append holds at least one of the largest events');
@@ -146,3 +157,5 @@ assert(
   'slow readers do not shut others out of the connection that a proxy gave them',
 );
 assert(limits.batchEvents <= limits.eventsPerAppend, 'a batch fits one append');
+assert(limits.labBurstEvents >= 2, 'a burst has a last event and one before it');
+assert(limits.labBusStopMs > limits.headCheckMs * 2, 'a bus stays away long enough for head checks to be seen');

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { randomId, sleep } from '../base/clock.ts';
 import { LedgerlineError, toError } from '../base/errors.ts';
+import type { ErrorCode } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import type { Service } from '../base/service.ts';
 import { createProducer } from '../producer/producer.ts';
@@ -9,10 +10,12 @@ import { request } from './client.ts';
 import type { Target } from './client.ts';
 import { demoRun } from './demo-run.ts';
 
-const DEMO_SESSION = 'demo';
+export const DEMO_SESSION = 'demo';
 
 /** What is played, and how long it waits between two performances and between two looks at whether somebody watches. */
 const onStage = { run: demoRun, pauseMs: 5_000, lookMs: 1_000 };
+
+const passing: ReadonlySet<ErrorCode> = new Set(['unavailable', 'draining']);
 
 const watchedShape = z.object({ room: z.object({ subscribers: z.number() }).nullish() });
 
@@ -47,8 +50,8 @@ export function createDemoPlayer(target: Target, log: Log, { run, pauseMs, lookM
       const { room } = watchedShape.parse(await request(target, look));
       return (room?.subscribers ?? 0) > 0;
     } catch (thrown) {
-      // Postgres is away for a moment: there is nothing to play into, so nobody is waiting for it.
-      if (thrown instanceof LedgerlineError && thrown.code === 'unavailable') return false;
+      // Postgres is away for a moment, or the gateway restarts: there is nothing to play into, so nobody is waiting for it.
+      if (thrown instanceof LedgerlineError && passing.has(thrown.code)) return false;
       throw thrown;
     }
   }

@@ -25,10 +25,15 @@ export function demoRun(performance: string): TimedEvent[] {
       add(800, 'message.created', { key: id('key'), role: beat.by, content: beat.text });
       continue;
     }
-    const turn = { turn: id('turn'), attempt: 1 };
-    add(300, 'turn.started', turn);
-    for (const part of beat.beats) play(part, add, id);
-    add(150, 'turn.completed', turn);
+    const turn = id('turn');
+    let attempt = 1;
+    add(300, 'turn.started', { turn, attempt });
+    for (const part of beat.beats) {
+      play(part, add, id);
+      // Long enough to see that nothing comes any more.
+      if (part.kind === 'fragment') add(2_500, 'turn.started', { turn, attempt: ++attempt });
+    }
+    add(150, 'turn.completed', { turn, attempt });
   }
   return events;
 }
@@ -40,7 +45,8 @@ function play(
 ): void {
   switch (part.kind) {
     case 'thought':
-    case 'answer': {
+    case 'answer':
+    case 'fragment': {
       const message = id('message');
       const type = part.kind === 'thought' ? 'reasoning.delta' : 'text.delta';
       let waitMs = 600;

@@ -7,6 +7,8 @@ export type Beat =
 
 export type TurnBeat =
   | { readonly kind: 'thought' | 'answer'; readonly text: string }
+  /** An answer of which no more came: its worker was killed, and another goes on from the last step that is known. */
+  | { readonly kind: 'fragment'; readonly text: string }
   | {
       readonly kind: 'tool';
       readonly tool: string;
@@ -159,6 +161,7 @@ export const demoScript: readonly Beat[] = [
         takesMs: 900,
         result: { postcode: '3511', hardness: '7.6 °dH', class: 'medium' },
       },
+      { kind: 'fragment', text: 'No need: a new machine has no scale in it yet. The water in your part of' },
       {
         kind: 'answer',
         text:

@@ -11,7 +11,14 @@ export const DATA_FOLDER = '.ledgerline';
 const secretsShape = z.object({ tokenSecret: z.string().min(32), internalKey: z.string().min(32) });
 export type Secrets = z.infer<typeof secretsShape>;
 
-const devServerShape = z.object({ public: z.url(), internal: z.url(), token: z.string(), key: z.string() });
+const devServerShape = z.object({
+  public: z.url(),
+  internal: z.url(),
+  token: z.string(),
+  key: z.string(),
+  /** With the token in it; absent where an earlier release runs. */
+  page: z.url().optional(),
+});
 export type DevServer = z.infer<typeof devServerShape>;
 
 /**

@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
 import { LedgerlineError } from '../base/errors.ts';
 import { createLog } from '../base/log.ts';
+import type { Log } from '../base/log.ts';
 import { stopAll } from '../base/service.ts';
 import type { Service } from '../base/service.ts';
 import { readServerConfig } from '../config.ts';
@@ -12,13 +13,16 @@ import { migrate } from '../db/migrate.ts';
 import { createGateway } from '../gateway.ts';
 import { scopes } from '../http/auth.ts';
 import { mintToken } from '../http/token.ts';
+import { createLab } from '../lab/lab.ts';
 import type { Context } from './context.ts';
-import { createDemoPlayer } from './demo-player.ts';
+import { DEMO_SESSION, createDemoPlayer } from './demo-player.ts';
 import { claimDataFolder } from './dev-claim.ts';
 import { DATA_FOLDER, prepareDataFolder, readOrMakeSecrets, removeDevServer, writeDevServer } from './dev-file.ts';
 import type { DevServer, Secrets } from './dev-file.ts';
 import { greeting } from './greeting.ts';
 import { explainPort } from './port.ts';
+import { createRestartableGateway } from './restartable-gateway.ts';
+import type { RestartableGateway } from './restartable-gateway.ts';
 import { stopped } from './stopped.ts';
 
 interface DevOptions {
@@ -37,7 +41,7 @@ export function devCommand(context: Context): Command {
     .summary('run everything here, with nothing to set up')
     .description(
       'Runs a gateway with a Postgres of its own (or DATABASE_URL) until Ctrl-C, plays a recorded run into the session ' +
-        '"demo", and prints how to watch it. A second Ctrl-C ends it at once.',
+        '"demo", and prints where to watch it. A second Ctrl-C ends it at once.',
     )
     .option('-p, --port <port>', 'public port, 0 picks a free one (default: 8080)', portOption)
     .option('--internal-port <port>', 'internal port, 0 picks a free one (default: 8081)', portOption)
@@ -82,16 +86,18 @@ async function runClaimed(context: Context, options: DevOptions, data: string): 
     if (context.stop.aborted) return;
     await migrate(databaseUrl, log, { prepare: config.databasePrepare });
     if (context.stop.aborted) return;
-    const gateway = createGateway({ ...config, databaseUrl }, log);
+    const gateway = gatewayWithLab({ ...config, databaseUrl }, context, log);
     await start(gateway).catch((thrown: unknown) => {
       throw explainPort(thrown, { [config.publicPort]: '--port', [config.internalPort]: '--internal-port' });
     });
-    const server: DevServer = {
+    const token = await developmentToken(config);
+    const server = {
       public: gateway.publicUrl,
       internal: gateway.internalUrl,
-      token: await developmentToken(config),
+      token,
       key: config.internalKey,
-    };
+      page: pageAddress(gateway.publicUrl, token, options.demo),
+    } satisfies DevServer;
     if (options.demo) await start(createDemoPlayer({ url: server.internal, credential: server.key }, log));
     await writeDevServer(data, server);
     await context.output.print(
@@ -103,6 +109,21 @@ async function runClaimed(context: Context, options: DevOptions, data: string): 
     await stopAll(running, log);
   }
 }
+
+/** The lab stays what it is when the gateway restarts. */
+function gatewayWithLab(config: ServerConfig, { clock }: Context, log: Log): RestartableGateway {
+  const lab = createLab({ clock, restartGateway: () => gateway.restart() });
+  const gateway = createRestartableGateway({
+    ports: config,
+    create: (ports) => createGateway({ ...config, ...ports }, log, { lab }),
+    log,
+  });
+  return gateway;
+}
+
+/** What follows the # stays in the browser: no server, proxy or log sees the token. */
+const pageAddress = (publicUrl: string, token: string, hasDemo: boolean): string =>
+  `${publicUrl}/${hasDemo ? `?session=${DEMO_SESSION}` : ''}#token=${token}`;
 
 /** Stands for the address of the embedded Postgres, which is known when it runs. */
 const EMBEDDED = 'postgres://embedded';

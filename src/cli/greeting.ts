@@ -1,15 +1,17 @@
 /** What a person sees when the development server is up: the addresses, the credentials, and a line to paste. */
 import type { DevServer } from './dev-file.ts';
 
-export function greeting(server: DevServer, data: string, hasDemo: boolean): string {
+export function greeting(server: DevServer & { readonly page: string }, data: string, hasDemo: boolean): string {
   const demo = `
-A recorded run of an agent plays in the session "demo", and again while somebody watches. Watch it:
+A recorded run of an agent plays in the session "demo", and again while somebody watches. Without a browser:
 
   curl -N -H 'Authorization: Bearer ${server.token}' ${server.public}/sessions/demo/stream
 
 or, in another terminal in this folder: npx ledgerline tail demo
 `;
   return `Ledgerline is running. Ctrl-C stops it.
+
+  Open  ${server.page}
 
   public    ${server.public} (readers, with the token)
   internal  ${server.internal} (producers, with the key)

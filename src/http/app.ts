@@ -15,11 +15,15 @@ import type { ReadJsonBody } from './body.ts';
 import type { App, AppEnvironment } from './context.ts';
 import { cors } from './cors.ts';
 import { mount } from './dispatch.ts';
-import { createDoor } from './door.ts';
-import type { Door, SessionHandler } from './door.ts';
+import { createDoor, createReach } from './door.ts';
+import type { Door, RequireReach, SessionHandler } from './door.ts';
 import { historyRoute } from './history-route.ts';
+import { mountLab } from './lab-routes.ts';
+import type { MountedLab } from './lab-routes.ts';
 import { observe } from './observe.ts';
 import type { Observer } from './observe.ts';
+import type { PageFiles } from './page-files.ts';
+import { mountPage, mountWelcome } from './page-route.ts';
 import { closeRoute, createRoute, deleteRoute, describeRoute } from './session-routes.ts';
 import { mountMetrics, mountStatus } from './status-routes.ts';
 import { outlastingFaults, streamRoute } from './stream-route.ts';
@@ -37,6 +41,10 @@ export interface AppDependencies {
   readonly log: Log;
   readonly metrics: Metrics;
   readonly clock: Clock;
+  /** Left out when the page is not built. */
+  readonly page?: PageFiles | undefined;
+  /** Of a development server. */
+  readonly lab?: MountedLab | undefined;
 }
 
 export interface Apps {
@@ -45,12 +53,15 @@ export interface Apps {
 }
 
 export function createApps(dependencies: AppDependencies): Apps {
-  const { sessions, secret, internalKey, allowedOrigins, metrics, clock } = dependencies;
+  const { sessions, secret, internalKey, allowedOrigins, metrics, clock, lab } = dependencies;
   const stream = streamRoute(dependencies);
 
   const publicApp = createApp(dependencies);
   publicApp.use('*', cors(allowedOrigins));
-  mountShared(publicApp, dependencies, stream, tokenAuthentication(secret, clock));
+  const authenticate = tokenAuthentication(secret, clock);
+  const shared = mountShared(publicApp, dependencies, stream, authenticate);
+  mountPage(publicApp, dependencies.page);
+  if (lab !== undefined) mountLab(publicApp, { mounted: lab, sessions, authenticate, ...shared });
 
   const internalApp = createApp(dependencies);
   const { door, readJsonBody } = mountShared(internalApp, dependencies, stream, keyAuthentication(internalKey));
@@ -58,6 +69,7 @@ export function createApps(dependencies: AppDependencies): Apps {
     POST: door('write', appendRoute(sessions, readJsonBody)),
   });
   mountMetrics(internalApp, metrics);
+  mountWelcome(internalApp);
 
   return { publicApp, internalApp };
 }
@@ -74,12 +86,13 @@ function mountShared(
   dependencies: AppDependencies,
   stream: SessionHandler,
   authenticate: Authenticate,
-): { door: Door; readJsonBody: ReadJsonBody } {
+): { door: Door; requireReach: RequireReach; readJsonBody: ReadJsonBody } {
   const { sessions, rooms } = dependencies;
-  const door = createDoor(authenticate, async (session) => {
+  const requireReach = createReach(async (session) => {
     const row = await withDeadline(sessions.describe(session), limits.streamHeadDeadlineMs, 'the ledger');
     return row?.owner;
   });
+  const door = createDoor(authenticate, requireReach);
   const readJsonBody = createBodyReader();
   mountStatus(app, dependencies);
   mount(app, '/sessions', { POST: createRoute({ sessions, authenticate, readJsonBody }) });
@@ -90,5 +103,5 @@ function mountShared(
   mount(app, '/sessions/:session/stream', { GET: outlastingFaults(dependencies, door('read', stream)) });
   mount(app, '/sessions/:session/events', { GET: door('read', historyRoute(sessions)) });
   mount(app, '/sessions/:session/close', { POST: door('write', closeRoute(sessions)) });
-  return { door, readJsonBody };
+  return { door, requireReach, readJsonBody };
 }

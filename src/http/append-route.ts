@@ -14,7 +14,7 @@ export function appendRoute(sessions: Pick<Sessions, 'append'>, readJsonBody: Re
   return async (c, { session }) => {
     const body = parseAppendBody(await readJsonBody(c, 'appendBodyBytes'));
     const outcome = await sessions.append({ session, ...body });
-    if (outcome.kind !== 'appended') throw refusal(outcome);
+    if (outcome.kind !== 'appended') throw appendRefusal(outcome);
     return created(c, { first: outcome.first, last: outcome.last });
   };
 }
@@ -34,7 +34,7 @@ function created(c: AppContext, range: { first: number; last: number }): Respons
 }
 
 /** Every outcome but `appended` stored nothing. */
-function refusal(outcome: Exclude<Outcome, { kind: 'appended' }>): LedgerlineError {
+export function appendRefusal(outcome: Exclude<Outcome, { kind: 'appended' }>): LedgerlineError {
   switch (outcome.kind) {
     case 'duplicate':
       return stored('duplicate_append', 'the same events with the same counters are stored already', outcome);
@@ -45,7 +45,7 @@ function refusal(outcome: Exclude<Outcome, { kind: 'appended' }>): LedgerlineErr
         counter: outcome.counter,
       });
     case 'closed':
-      return new LedgerlineError('session_closed', 'the session is closed and takes no more events');
+      return sessionClosed();
     case 'deleted':
       return sessionDeleted();
     case 'unknown_session':
@@ -62,6 +62,9 @@ function refusal(outcome: Exclude<Outcome, { kind: 'appended' }>): LedgerlineErr
       });
   }
 }
+
+export const sessionClosed = (): LedgerlineError =>
+  new LedgerlineError('session_closed', 'the session is closed and takes no more events');
 
 const stored = (
   code: 'duplicate_append' | 'producer_conflict',

@@ -16,28 +16,26 @@ export type SessionHandler = (c: AppContext, visit: Visit) => Promise<Response>;
 /** Puts a handler behind the door. */
 export type Door = (scope: Scope, handler: SessionHandler) => Handler;
 
-export function createDoor(
-  authenticate: Authenticate,
-  ownerOf: (session: string) => Promise<string | undefined>,
-): Door {
+/** Resolves when the session is within reach of the credential; else `session_unknown`. */
+export type RequireReach = (credential: Credential, session: string) => Promise<void>;
+
+/** Before anything is read of the session, so that neither the answer nor its time tells whether it exists. */
+export function createReach(ownerOf: (session: string) => Promise<string | undefined>): RequireReach {
+  return async (credential, session) => {
+    if (reaches(credential, session)) return;
+    if (credential.owner === undefined || (await ownerOf(session)) !== credential.owner) throw sessionUnknown();
+  };
+}
+
+export function createDoor(authenticate: Authenticate, requireReach: RequireReach): Door {
   return (scope, handler) => async (c) => {
     const credential = await authenticate(c.req.header('authorization'));
     const session = toSessionId(c.req.param('session') ?? '');
     c.set('session', session);
-    // Before anything is read of the session, so that neither the answer nor its time tells whether it exists.
-    const isReached = reaches(credential, session) || (await isOwned(credential, session, ownerOf));
-    if (!isReached) throw sessionUnknown();
+    await requireReach(credential, session);
     requireScope(credential, scope);
     return handler(c, { session, credential });
   };
-}
-
-async function isOwned(
-  credential: Credential,
-  session: string,
-  ownerOf: (session: string) => Promise<string | undefined>,
-): Promise<boolean> {
-  return credential.owner !== undefined && (await ownerOf(session)) === credential.owner;
 }
 
 function toSessionId(text: string): string {

@@ -1,17 +1,10 @@
-/** What machines and the curious ask of a server: is it alive, is it ready, what does it count, what is it. */
+/** What machines ask of a server: is it alive, is it ready, what does it count. */
 import { LedgerlineError } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
 import type { Metrics } from '../base/metrics.ts';
 import { withDeadline } from '../base/service.ts';
 import type { App } from './context.ts';
 import { mount } from './dispatch.ts';
-
-const welcome = `Ledgerline: every event of a session is numbered, and no reader misses one.
-
-GET  /sessions/:session/stream    follow a session (server-sent events)
-GET  /sessions/:session/events    its history, a page at a time
-GET  /healthz  /readyz
-`;
 
 export interface Readiness {
   /** A round trip to the ledger; rejects when there is none. */
@@ -20,7 +13,6 @@ export interface Readiness {
 }
 
 export function mountStatus(app: App, { ready, isDraining }: Readiness): void {
-  mount(app, '/', { GET: (c) => c.text(welcome) });
   mount(app, '/healthz', { GET: (c) => c.json({ status: 'alive' }) });
   mount(app, '/readyz', {
     GET: async (c) => {

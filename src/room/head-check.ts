@@ -8,6 +8,7 @@ import { detach } from '../base/service.ts';
 import type { Bus, Subscription } from '../bus/bus.ts';
 import type { Cursor } from '../event/sequence.ts';
 import type { Head, Ledger, SessionState } from '../ledger/ledger.ts';
+import type { RoomsObserver } from './observer.ts';
 
 /** What a room knows of its ledger: a younger answer that says less comes from an older database. */
 export interface Known {
@@ -34,6 +35,7 @@ export interface HeadCheckOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;
+  readonly observer?: Pick<RoomsObserver, 'isHeadCheckPaused'> | undefined;
 }
 
 export class HeadCheck {
@@ -77,7 +79,8 @@ export class HeadCheck {
   }
 
   #checkAll(): void {
-    for (const session of this.#options.rooms.keys()) this.#readersOf(session);
+    const { rooms, observer } = this.#options;
+    if (observer?.isHeadCheckPaused() !== true) for (const session of rooms.keys()) this.#readersOf(session);
     if (this.#wanted.size > 0) this.#schedule();
     this.#arm();
   }

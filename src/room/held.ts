@@ -1,7 +1,7 @@
 /** What is known to be committed beyond a room's watermark while the events before it are missing (no clock, no I/O). */
 import { limits } from '../base/limits.ts';
-import { START, after, before } from '../event/sequence.ts';
-import type { Cursor } from '../event/sequence.ts';
+import { START, after, before, next, toSequence } from '../event/sequence.ts';
+import type { Cursor, Sequence } from '../event/sequence.ts';
 import type { Broadcast } from '../bus/bus.ts';
 import { classify } from './gap.ts';
 
@@ -9,6 +9,13 @@ export type EventsBroadcast = Extract<Broadcast, { kind: 'events' }>;
 
 /** What revealed that something is missing. */
 export type GapCause = 'gap' | 'head';
+
+/** A range that no broadcast brought, and what revealed it: one that came beyond it, or the ledger's head alone. */
+export interface Repair {
+  readonly by: GapCause;
+  readonly first: Sequence;
+  readonly last: Sequence;
+}
 
 /** The end of everything held: the newest frames without a hole between them, up to `to`. */
 export interface Run {
@@ -68,6 +75,19 @@ export class Held {
       this.#bytes -= lowest.frames?.length ?? 0;
       if (placement !== 'old') return lowest;
     }
+  }
+
+  /** What is missing between the watermark and the highest number, in order. What an overflow forgot counts as missing. */
+  repairs(watermark: Cursor): Repair[] {
+    const missing: Repair[] = [];
+    let end = watermark;
+    for (const { first, last } of this.#broadcasts) {
+      if (first > next(end)) missing.push({ by: 'gap', first: next(end), last: toSequence(before(first)) });
+      if (last > end) end = after(last);
+    }
+    const by = this.#hasOverflowed ? 'gap' : 'head';
+    if (this.#highest > end) missing.push({ by, first: next(end), last: toSequence(this.#highest) });
+    return missing;
   }
 
   /** Takes everything, as the run that a tail can hold; what lies before the run is the ledger's to tell. */

@@ -7,7 +7,7 @@ import type { Cursor } from '../event/sequence.ts';
 import { frameEnds, frameOffset } from '../sse/frame.ts';
 import { classify } from './gap.ts';
 import { Held } from './held.ts';
-import type { EventsBroadcast } from './held.ts';
+import type { EventsBroadcast, Repair } from './held.ts';
 import { Tail } from './tail.ts';
 import type { TailBudget } from './tail-budget.ts';
 
@@ -18,6 +18,8 @@ export interface IntakeOptions {
   readonly metrics: Metrics;
   /** The watermark rose. */
   readonly onAdvance: () => void;
+  /** Before it rises past something that no broadcast brought; for whoever looks on. */
+  readonly onRepaired?: ((repair: Repair) => void) | undefined;
 }
 
 /**
@@ -109,7 +111,9 @@ export class Intake {
 
   #repair(): void {
     this.#reorder = undefined;
-    this.#options.metrics.repairs.inc({ cause: this.#held.cause });
+    const { metrics, onRepaired } = this.#options;
+    metrics.repairs.inc({ cause: this.#held.cause });
+    if (onRepaired !== undefined) for (const repair of this.#held.repairs(this.watermark)) onRepaired(repair);
     const { to, broadcasts } = this.#held.takeRun();
     const begin = broadcasts[0];
     this.tail.restart(begin === undefined ? to : before(begin.first));

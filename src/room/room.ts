@@ -14,6 +14,7 @@ import type { EndReason } from '../sse/frame.ts';
 import type { Writer } from '../sse/writer.ts';
 import type { HeadCheck, Known, Watched } from './head-check.ts';
 import { Intake } from './intake.ts';
+import type { RoomsObserver } from './observer.ts';
 import type { CutPage } from './page-cache.ts';
 import type { Answer, Ask, Replay } from './replay.ts';
 import { Subscriber } from './subscriber.ts';
@@ -43,6 +44,7 @@ export interface Shared {
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;
+  readonly observer: RoomsObserver | undefined;
 }
 
 /** A session that the ledger does not have (any more). */
@@ -86,6 +88,7 @@ export class Room implements Source, Watched {
       clock: shared.clock,
       metrics: shared.metrics,
       onAdvance: () => this.#sweep.request(),
+      onRepaired: shared.observer && ((repair) => shared.observer?.onRepaired(session, repair)),
     });
     this.#subscribe(0);
   }

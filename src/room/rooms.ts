@@ -10,6 +10,7 @@ import type { Cursor } from '../event/sequence.ts';
 import type { Head, Ledger } from '../ledger/ledger.ts';
 import { goawayFrame } from '../sse/frame.ts';
 import { HeadCheck } from './head-check.ts';
+import type { RoomsObserver } from './observer.ts';
 import { Replay } from './replay.ts';
 import { Room } from './room.ts';
 import type { JoinRequest, Shared } from './room.ts';
@@ -37,6 +38,7 @@ export interface RoomsOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;
+  readonly observer?: RoomsObserver | undefined;
 }
 
 /** How long `stop` waits for the last bytes of streams that were told to go. */
@@ -55,12 +57,13 @@ class OpenRooms implements Rooms {
   #onDeserted: (() => void) | undefined;
 
   constructor(options: RoomsOptions) {
-    const { bus, clock, log, metrics } = options;
+    const { bus, clock, log, metrics, observer } = options;
     this.#shared = {
       bus,
       clock,
       log,
       metrics,
+      observer,
       budget: new TailBudget(),
       replay: new Replay(options),
       headCheck: new HeadCheck({ ...options, rooms: this.#rooms }),

@@ -2,19 +2,23 @@
 import { once } from 'node:events';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { endAll, makeWorkingFolder, runCli, startCli } from '../support/cli.ts';
 import type { Cli } from '../support/cli.ts';
+import { createSession } from '../support/gateway-calls.ts';
 import { freshDatabase } from '../support/services.ts';
+import { readStream } from '../support/sse-reader.ts';
 import { eventually } from '../support/waits.ts';
+import { range } from '../support/world.ts';
 
 interface Server {
   readonly public: string;
   readonly internal: string;
   readonly token: string;
   readonly key: string;
+  readonly page: string;
 }
 
 // One folder for all, since a database is made anew in each.
@@ -62,7 +66,8 @@ describe('the development server', () => {
   it('starts with nothing, plays the demo, and says how to reach it in its first line', async () => {
     const cli = dev();
     const server = await addressOf(cli);
-    expect(Object.keys(server)).toEqual(['public', 'internal', 'token', 'key']);
+    expect(Object.keys(server)).toEqual(['public', 'internal', 'token', 'key', 'page']);
+    expect(server.page).toBe(`${server.public}/?session=demo#token=${server.token}`);
     expect(JSON.parse(readFileSync(inData('dev.json'), 'utf8'))).toEqual(server);
     expect([modeOf(inData('dev.json')), modeOf(inData('secrets.json'))]).toEqual(['600', '600']);
     const played = await firstBytes(`${server.public}/sessions/demo/stream`, server.token);
@@ -116,17 +121,10 @@ describe('the development server', () => {
 
   it('ends at once on the second signal, and Postgres with it', async () => {
     const cli = dev('--no-demo');
-    const { internal, key } = await addressOf(cli);
-    // A request whose body never ends is what a drain waits for.
-    const { hostname, port } = new URL(internal);
-    const socket = connect(Number(port), hostname);
-    socket.on('error', () => undefined);
-    socket.write(
-      `POST /sessions HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{`,
-    );
-    await eventually('the request is in flight', async () => (await inFlight(internal)) > 1);
+    const server = await addressOf(cli);
+    const socket = await unendingRequest(server);
     cli.signal('SIGINT');
-    await eventually('it drains', () => refuses(internal));
+    await eventually('it drains', () => refuses(server.internal));
     cli.signal('SIGINT');
     expect(await cli.exit).toBe(1);
     socket.destroy();
@@ -141,6 +139,8 @@ describe('the development server', () => {
       environment: { DATABASE_URL: database.url },
     });
     await eventually('it greets', () => cli.stdout().includes('Ledgerline is running'), START_DEADLINE_MS);
+    // The first address is the one to open; without a demo it names no session.
+    expect(/http:\S+/.exec(cli.stdout())?.[0]).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/#token=[\w-]+\.[\w-]+\.[\w-]+$/);
     expect(existsSync(join(other.path, '.ledgerline', 'secrets.json'))).toBe(true);
     expect(existsSync(join(other.path, '.ledgerline', 'postgres'))).toBe(false);
     cli.signal('SIGTERM');
@@ -149,6 +149,84 @@ describe('the development server', () => {
     other.remove();
   });
 });
+
+describe('the development server’s lab', () => {
+  it('is told to the page that opens by the address', async () => {
+    const { page } = await addressOf(dev('--no-demo'));
+    const answer = await fetch(page, { headers: { accept: 'text/html' } });
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
+    const html = await answer.text();
+    expect(html).toContain('<meta name="ledgerline-lab" content="on" />');
+    const script = /src="(\/assets\/[^"]+)"/.exec(html)?.[1] ?? '';
+    const answered = await fetch(new URL(script, page));
+    expect([answered.status, answered.headers.get('content-type')]).toEqual([200, 'text/javascript; charset=utf-8']);
+  });
+
+  it('restarts the gateway on its ports: a reader resumes, the demo plays on, and what the lab knows stays', async () => {
+    const cli = dev();
+    const server = await addressOf(cli);
+    const headers = { authorization: `Bearer ${server.token}` };
+    const stream = `${server.public}/sessions/demo/stream`;
+    const before = await readStream(stream, headers);
+    await before.events(3);
+    await lab(server, '/head-check', { isPaused: true });
+    await lab(server, '/faults', { fault: 'drop_next', session: 'demo' });
+    const marks = () => lab(server, '/sessions/demo/marks') as Promise<{ marks: { kind: string }[] }>;
+    await eventually('a broadcast is lost', async () => (await marks()).marks.length > 0);
+    await lab(server, '/faults', { fault: 'restart_gateway', session: 'demo' });
+    await before.ended();
+    const goaway = await before.frame('goaway');
+    const after = await eventually('the gateway is back', () =>
+      readStream(stream, { ...headers, 'last-event-id': goaway.id ?? '' }),
+    );
+    const next = await after.events(20);
+    const first = Number(goaway.id) + 1;
+    expect(next.slice(0, 20).map(({ id }) => Number(id))).toEqual(range(first, first + 19));
+    expect(await lab(server, '')).toMatchObject({ isHeadCheckPaused: true });
+    expect((await marks()).marks).toContainEqual(expect.objectContaining({ kind: 'lost' }));
+    expect((await fetch(`${server.internal}/readyz`)).status).toBe(200);
+    await after.close();
+    cli.signal('SIGINT');
+    expect(await cli.exit).toBe(0);
+    expect(cli.stderr()).toBe('');
+  });
+
+  it('ends in the middle of a restart, and leaves nothing', async () => {
+    const cli = dev('--no-demo');
+    const server = await addressOf(cli);
+    await createSession({ internalUrl: server.internal, key: server.key }, 'held');
+    const socket = await unendingRequest(server);
+    await lab(server, '/faults', { fault: 'restart_gateway', session: 'held' });
+    await eventually('it drains', () => refuses(server.internal));
+    cli.signal('SIGINT');
+    socket.destroy();
+    expect(await cli.exit).toBe(0);
+    expect(cli.stderr()).toBe('');
+    expect([await refuses(server.public), await refuses(server.internal)]).toEqual([true, true]);
+    expect([isPostgresThere(), existsSync(inData('dev.json'))]).toEqual([false, false]);
+  });
+});
+
+async function lab({ public: url, token }: Server, path: string, body?: object): Promise<unknown> {
+  const answer = await fetch(`${url}/lab${path}`, {
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    ...(body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }),
+  });
+  if (!answer.ok) throw new Error(`the lab answered ${answer.status}: ${await answer.text()}`);
+  return answer.json();
+}
+
+/** A request whose body never ends is what a drain waits for. */
+async function unendingRequest({ internal, key }: Server): Promise<Socket> {
+  const { hostname, port } = new URL(internal);
+  const socket = connect(Number(port), hostname);
+  socket.on('error', () => undefined);
+  socket.write(
+    `POST /sessions HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{`,
+  );
+  await eventually('the request is in flight', async () => (await inFlight(internal)) > 1);
+  return socket;
+}
 
 /** Connections that the process has open: what is in flight, and the one that asks. */
 async function inFlight(internal: string): Promise<number> {

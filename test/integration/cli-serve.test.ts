@@ -58,11 +58,16 @@ describe('serve', () => {
       folder: folder.path,
       environment: { DATABASE_URL: database.url, ...secrets, ...anyPorts },
     });
-    const { internal } = await eventually('the gateway serves', () => serving(cli.stderr()));
+    const { public: open, internal } = await eventually('the gateway serves', () => serving(cli.stderr()));
     expect(cli.stderr()).toContain('NATS_URL is not set');
     const headers = { authorization: `Bearer ${secrets.LEDGERLINE_INTERNAL_KEY}`, 'content-type': 'application/json' };
     await fetch(`${internal}/sessions`, { method: 'POST', headers, body: '{"session":"s1"}' });
     const stream = await fetch(`${internal}/sessions/s1/stream`, { headers });
+    const page = await (await fetch(open, { headers: { accept: 'text/html' } })).text();
+    expect(page).toContain('<!doctype html>');
+    // What breaks things on request is for development servers alone.
+    expect(page).not.toContain('ledgerline-lab');
+    expect((await fetch(`${open}/lab`)).status).toBe(404);
     cli.signal('SIGTERM');
     const said = await stream.text();
     expect(said).toContain('event: goaway\n');

@@ -141,8 +141,9 @@ test('npm start -- --json prints one line, and it is the whole answer', async ()
   const project = makeProject();
   const start = project.start({ arguments: [...quiet, '--json'], environment: { npm_config_loglevel: 'silent' } });
   const server = await start.server();
-  const { public: publicUrl, internal, token, key } = server;
-  expect(start.stdout()).toBe(`${JSON.stringify({ public: publicUrl, internal, token, key })}\n`);
+  const { public: publicUrl, internal, token, key, page } = server;
+  expect(start.stdout()).toBe(`${JSON.stringify({ public: publicUrl, internal, token, key, page })}\n`);
+  expect(page).toBe(`${publicUrl}/#token=${token}`);
   expect(start.stdout()).toBe(readFileSync(project.inData('dev.json'), 'utf8'));
   expect(publicUrl).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
   expect(internal).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);

@@ -58,6 +58,7 @@ export interface Server {
   readonly internal: string;
   readonly token: string;
   readonly key: string;
+  readonly page: string;
 }
 
 export interface Start {
@@ -208,7 +209,7 @@ function start(
       eventually(
         'it runs, and says where',
         () => {
-          if (isEnded) return { public: '', internal: '', token: '', key: '' };
+          if (isEnded) return { public: '', internal: '', token: '', key: '', page: '' };
           return greeted(stdout) ?? answered(stdout);
         },
         60_000,
@@ -223,7 +224,8 @@ function start(
 function greeted(text: string): Server | undefined {
   const value = (name: string): string => new RegExp(`^ +${name} +(\\S+)`, 'm').exec(text)?.[1] ?? '';
   if (!text.includes('Ctrl-C stops it.\n')) return undefined;
-  return { public: value('public'), internal: value('internal'), token: value('token'), key: value('key') };
+  const [internal, token, key, page] = [value('internal'), value('token'), value('key'), value('Open')];
+  return { public: value('public'), internal, token, key, page };
 }
 
 /** The line of JSON that `--json` asks for. */

@@ -10,6 +10,8 @@ import { toCursor } from '../../src/event/sequence.ts';
 import { createApps } from '../../src/http/app.ts';
 import type { AppDependencies, Apps } from '../../src/http/app.ts';
 import { createListener } from '../../src/http/listener.ts';
+import type { PageFiles } from '../../src/http/page-files.ts';
+import type { Lab } from '../../src/lab/lab.ts';
 import type { AppendRequest, Head, SessionRow } from '../../src/ledger/ledger.ts';
 import type { JoinRequest } from '../../src/room/rooms.ts';
 import type { Sessions } from '../../src/session/sessions.ts';
@@ -35,6 +37,8 @@ export interface StubOptions {
   readonly log?: Log;
   readonly isHttp2?: boolean;
   readonly drainMs?: number;
+  readonly page?: PageFiles;
+  readonly lab?: Lab;
   /** Puts something in front of the apps. */
   readonly around?: (apps: Apps) => Apps;
 }
@@ -67,14 +71,12 @@ export async function startStubGateway(options: StubOptions = {}): Promise<StubG
     history: missing,
     ...options.sessions,
   };
+  const append = (request: AppendRequest): ReturnType<Sessions['append']> => {
+    appends.push(request);
+    return sessions.append(request);
+  };
   const dependencies: AppDependencies = {
-    sessions: {
-      ...sessions,
-      append(request) {
-        appends.push(request);
-        return sessions.append(request);
-      },
-    },
+    sessions: { ...sessions, append },
     rooms: {
       readHead: options.readHead ?? (() => Promise.resolve(openHead)),
       join(request) {
@@ -91,6 +93,8 @@ export async function startStubGateway(options: StubOptions = {}): Promise<StubG
     log,
     metrics,
     clock: systemClock,
+    page: options.page,
+    lab: options.lab && { lab: options.lab, heard: append, unheard: append },
   };
   const around = options.around ?? ((apps: Apps) => apps);
   const { publicApp, internalApp } = around(createApps(dependencies));

@@ -3,6 +3,7 @@ import { silentLog } from '../../src/base/log.ts';
 import { createMetrics } from '../../src/base/metrics.ts';
 import type { Broadcast } from '../../src/bus/bus.ts';
 import { parseQueryCursor } from '../../src/event/cursor.ts';
+import type { RoomsObserver } from '../../src/room/observer.ts';
 import { createRooms } from '../../src/room/rooms.ts';
 import type { Rooms } from '../../src/room/rooms.ts';
 import { fakeWriter } from './fake-writer.ts';
@@ -27,12 +28,12 @@ export interface World {
   broadcast(session: string, broadcast: Broadcast): void;
 }
 
-export async function createWorld(seed = 1): Promise<World> {
+export async function createWorld(seed = 1, observer?: RoomsObserver): Promise<World> {
   const clock = manualClock(seed);
   const ledger = memoryLedger();
   const bus = lossyBus();
   const metrics = createMetrics();
-  const rooms = createRooms({ ledger, bus, clock, log: silentLog, metrics });
+  const rooms = createRooms({ ledger, bus, clock, log: silentLog, metrics, observer });
   await rooms.start();
   return {
     clock,

@@ -8,7 +8,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['event', 'db'],
   ['ledger', 'bus', 'sse', 'outbox'],
   ['session', 'room', 'step'],
-  ['producer', 'turn'],
+  ['producer', 'turn', 'lab'],
   ['http'],
   ['cli', ''],
 ];
@@ -25,8 +25,8 @@ export function importsOf(text: string): string[] {
   return [...code.matchAll(STATEMENT), ...code.matchAll(EXPRESSION)].map((match) => String(match[1] ?? match[2]));
 }
 
-/** Paths of the files in `src` that a file in `src` imports. */
-function localImports({ path, text }: Source): string[] {
+/** Paths of the files that a file names by where they lie. */
+export function localImports({ path, text }: Source): string[] {
   return importsOf(text)
     .filter((specifier) => specifier.startsWith('.'))
     .map((specifier) => posix.join(posix.dirname(path), specifier));
@@ -40,6 +40,7 @@ export function floorBreaches(sources: readonly Source[]): string[] {
     const from = folderOf(source.path);
     if (floorOf(from) < 0) return [`${source.path}: the folder ${from} has no floor`];
     return localImports(source).flatMap((target) => {
+      if (!target.startsWith('src/')) return [`${source.path} imports ${target}, which is outside`];
       const to = folderOf(target);
       if (to === from || floorOf(to) < floorOf(from)) return [];
       if (floorOf(to) === TOP && floorOf(from) === TOP) return [];
@@ -66,7 +67,7 @@ export function cycles(sources: readonly Source[]): string[] {
   return found;
 }
 
-const NAMELESS = /^(?:index|types?|utils?|helpers?|common|misc|shared)\.ts$/;
+const NAMELESS = /^(?:index|types?|utils?|helpers?|common|misc|shared)\.tsx?$/;
 
 /** No file that could hold anything, and none that only passes on what others hold. */
 export function doorBreaches(sources: readonly Source[]): string[] {

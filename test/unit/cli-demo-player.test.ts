@@ -10,12 +10,15 @@ import { eventually } from '../support/waits.ts';
 let server: Server;
 let subscribers: number;
 let isDeleted: boolean;
+/** The code of the problem that a look is answered with; `lost` ends its connection. */
+let inTheWay: string | undefined;
 let looks: number;
 let appended: string[];
 
 beforeEach(async () => {
   subscribers = 0;
   isDeleted = false;
+  inTheWay = undefined;
   looks = 0;
   appended = [];
   server = createServer((request, response) => void answer(request, response));
@@ -33,6 +36,9 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   if (isDeleted) return void reply(410, { type: 'urn:ledgerline:problem:session_deleted', title: 'gone' });
   if (request.method === 'GET') {
     looks += 1;
+    if (inTheWay === 'lost') return void request.socket.destroy();
+    if (inTheWay !== undefined)
+      return void reply(503, { type: `urn:ledgerline:problem:${inTheWay}`, title: 'not now' });
     return void reply(200, { session: 'demo', room: subscribers === 0 ? null : { watermark: 1, subscribers } });
   }
   if (request.url === '/sessions') return void reply(200, { session: 'demo', head: 0 });
@@ -65,6 +71,20 @@ it('plays once, waits until somebody watches, and then plays again', async () =>
   await eventually('it plays again', () => appended.length >= 4);
   await demo.stop();
 });
+
+it.each(['draining', 'unavailable', 'lost'])(
+  'looks on when a look comes to %s, and plays again when it can',
+  async (code) => {
+    const demo = player();
+    inTheWay = code;
+    await demo.start();
+    await eventually('it looks, and looks again', () => looks >= 5);
+    inTheWay = undefined;
+    subscribers = 1;
+    await eventually('it plays again', () => appended.length >= 4);
+    await demo.stop();
+  },
+);
 
 it('leaves the server alone when its session is gone', async () => {
   isDeleted = true;

@@ -7,6 +7,14 @@ import { eventTypeShape } from '../../src/event/event.ts';
 const run = demoRun('one');
 const ofType = (type: string) => run.filter((event) => event.type === type);
 
+const delta = z.object({ message: z.string(), text: z.string() });
+const completed = z.object({ message: z.string(), role: z.literal('assistant'), content: z.string() });
+const messages = ofType('message.completed').map((event) => completed.parse(event.data));
+const texts = new Map<string, string>();
+for (const { message, text } of ofType('text.delta').map((event) => delta.parse(event.data))) {
+  texts.set(message, (texts.get(message) ?? '') + text);
+}
+
 describe('the demo', () => {
   it('lasts between one and one and a half minutes', () => {
     const seconds = run.reduce((sum, event) => sum + event.afterMs, 0) / 1_000;
@@ -31,15 +39,28 @@ describe('the demo', () => {
     for (const type of types) expect(eventTypeShape.parse(type)).toBe(type);
   });
 
-  it('completes each message with exactly the text of its deltas', () => {
-    const delta = z.object({ message: z.string(), text: z.string() });
-    const completed = z.object({ message: z.string(), role: z.literal('assistant'), content: z.string() });
-    const texts = new Map<string, string>();
-    for (const { message, text } of ofType('text.delta').map((event) => delta.parse(event.data))) {
-      texts.set(message, (texts.get(message) ?? '') + text);
-    }
-    const messages = ofType('message.completed').map((event) => completed.parse(event.data));
-    expect(messages.map(({ message, content }) => [message, content])).toEqual([...texts]);
+  it('completes each message with exactly the text of its deltas, but the one whose attempt broke off', () => {
+    const fragment = [...texts].find(([message]) => !messages.some((other) => other.message === message));
+    expect(messages.map(({ message, content }) => [message, content])).toEqual(
+      [...texts].filter(([message]) => message !== fragment?.[0]),
+    );
+    expect(messages.at(-1)?.content.startsWith(`${fragment?.[1]} `)).toBe(true);
+  });
+
+  it('breaks one attempt off in the middle of its answer, and the next one answers', () => {
+    const boundary = z.object({ turn: z.string(), attempt: z.number() });
+    const boundaries = run.filter(({ type }) => type.startsWith('turn.'));
+    expect(boundaries.map(({ type, data }) => [type, boundary.parse(data).turn, boundary.parse(data).attempt])).toEqual(
+      [
+        ['turn.started', 'turn-one-1', 1],
+        ['turn.completed', 'turn-one-1', 1],
+        ['turn.started', 'turn-one-2', 1],
+        ['turn.started', 'turn-one-2', 2],
+        ['turn.completed', 'turn-one-2', 2],
+      ],
+    );
+    const second = run.findLastIndex(({ type }) => type === 'turn.started');
+    expect([run[second - 1]?.type, run[second + 1]?.type]).toEqual(['text.delta', 'text.delta']);
   });
 
   it('answers each tool call once, after it was made', () => {
