@@ -6,12 +6,16 @@ import type { AddressInfo, Server, Socket } from 'node:net';
 export interface TcpProxy {
   readonly port: number;
   readonly connections: number;
+  /** Of what the server said, over all connections. */
+  readonly deliveredBytes: number;
   /** Ends every connection and takes no new one. */
   cut(): Promise<void>;
   /** On the same port. */
   restore(): Promise<void>;
   /** From now on carries nothing in either direction and keeps every connection open, as a vanished peer does. */
   clog(): void;
+  /** New connections are carried again; those that were clogged never are. */
+  unclog(): void;
   stop(): Promise<void>;
 }
 
@@ -24,27 +28,35 @@ export interface ProxyOptions {
 
 export async function startTcpProxy({ host = '127.0.0.1', port: target, rewrite }: ProxyOptions): Promise<TcpProxy> {
   const pairs = new Set<readonly [Socket, Socket]>();
+  const clogged = new Set<readonly [Socket, Socket]>();
   let isClogged = false;
+  let deliveredBytes = 0;
 
   function carry(client: Socket): void {
     const server = connect(target, host);
     const pair = [client, server] as const;
     pairs.add(pair);
-    const say = (bytes: Buffer): void => void client.write(bytes);
+    const say = (bytes: Buffer): void => {
+      deliveredBytes += bytes.length;
+      client.write(bytes);
+    };
     const hear = rewrite?.(say) ?? say;
     server.on('data', hear);
     client.on('data', (bytes: Buffer) => server.write(bytes));
     for (const [end, other] of [pair, [server, client] as const]) {
       end.on('error', () => undefined);
       end.on('close', () => {
-        if (!isClogged) other.destroy();
-        if (client.destroyed && server.destroyed) pairs.delete(pair);
+        if (!clogged.has(pair)) other.destroy();
+        if (!client.destroyed || !server.destroyed) return;
+        pairs.delete(pair);
+        clogged.delete(pair);
       });
     }
     if (isClogged) clogPair(pair);
   }
 
   function clogPair(pair: readonly [Socket, Socket]): void {
+    clogged.add(pair);
     for (const end of pair) end.removeAllListeners('data').pause();
   }
 
@@ -72,6 +84,9 @@ export async function startTcpProxy({ host = '127.0.0.1', port: target, rewrite 
     get connections() {
       return pairs.size;
     },
+    get deliveredBytes() {
+      return deliveredBytes;
+    },
     cut,
     async restore() {
       server = await listen(port);
@@ -79,6 +94,9 @@ export async function startTcpProxy({ host = '127.0.0.1', port: target, rewrite 
     clog() {
       isClogged = true;
       for (const pair of pairs) clogPair(pair);
+    },
+    unclog() {
+      isClogged = false;
     },
     stop: cut,
   };

@@ -1,0 +1,203 @@
+/** Folds a session's events into what a chat shows: what people said, and the answers that are made of UI chunks. */
+import { chunkOf, isEnd } from './answer-chunk.ts';
+import type { AnswerChunk } from './answer-chunk.ts';
+import { withoutErrors } from './chat-entry.ts';
+import type { Answer, Change, Run, Saying } from './chat-entry.ts';
+import type { SessionEvent } from './session-event.ts';
+
+export interface ChatLog {
+  /** In order; abandoned attempts are not among them. */
+  readonly entries: readonly (Saying | Answer)[];
+  /** The run that is being written. */
+  readonly open: Run | undefined;
+  /** An answer is being written, or must come: a turn has begun, or what a person said or decided is the last word. */
+  readonly isBusy: boolean;
+  /** While it is busy, where that began: whoever reads from here sees all of it. */
+  readonly since: number | undefined;
+  /** What came before the first event that was taken would change neither `isBusy` nor what is being written. */
+  readonly isWhole: boolean;
+  /** In order, contiguous, each once. */
+  take(event: SessionEvent): readonly Change[];
+}
+
+interface Turn {
+  readonly id: string;
+  readonly attempt: number;
+  readonly since: number;
+}
+
+/** What the events of the session itself hold that matters here. */
+interface Data {
+  readonly turn?: unknown;
+  readonly attempt?: unknown;
+  readonly key?: unknown;
+  readonly role?: unknown;
+  readonly content?: unknown;
+  readonly error?: { readonly message?: unknown };
+}
+
+export function createChatLog(): ChatLog {
+  let entries: (Saying | Answer)[] = [];
+  let open: { readonly run: Run; readonly answer: Answer } | undefined;
+  let turn: Turn | undefined;
+  let expectedSince: number | undefined;
+  /** What the user said while a turn ran, which is for the next one. */
+  let queuedSince: number | undefined;
+  /** The turn does, for somebody's decision. */
+  let isWaiting = false;
+  /** Whether the events that were taken tell if anything is being written; `midway` is what belongs to an earlier start. */
+  let known: 'nothing' | 'midway' | 'all' = 'nothing';
+
+  /** Whatever an older attempt at the turn has said is void. */
+  function reach(id: string, attempt: number, sequence: number): Change[] {
+    if (turn?.id === id && turn.attempt >= attempt) return [];
+    turn = { id, attempt, since: turn?.id === id ? turn.since : sequence };
+    if (attempt === 1) return [];
+    const isVoid = (run: Run): boolean =>
+      run.turn === id ? run.attempt < attempt : run.turn === undefined && run === open?.run;
+    const changes: Change[] = [];
+    for (const entry of entries) {
+      if (entry.kind === 'saying' || !entry.runs.some(isVoid)) continue;
+      entry.runs = entry.runs.filter((run) => !isVoid(run));
+      changes.push({
+        kind: 'abandoned',
+        id: entry.id,
+        rest: withoutErrors(entry.runs.flatMap(({ chunks }) => chunks)),
+      });
+    }
+    entries = entries.filter((entry) => entry.kind === 'saying' || entry.runs.length > 0);
+    if (open !== undefined && isVoid(open.run)) open = undefined;
+    return changes;
+  }
+
+  function start(chunk: AnswerChunk, sequence: number): Change[] {
+    const given = typeof chunk.messageId === 'string' ? chunk.messageId : '';
+    const isNamed = given !== '';
+    const id = isNamed ? given : `message-${sequence}`;
+    const named = { ...chunk, messageId: id };
+    const run: Run = { turn: turn?.id, attempt: turn?.attempt ?? 1, chunks: [named] };
+    const before = entries.at(-1);
+    let answer: Answer;
+    if (before?.kind === 'answer' && before.id === id) {
+      answer = before;
+      answer.runs = [...answer.runs, run];
+    } else {
+      answer = { kind: 'answer', id, isNamed, first: sequence, runs: [run] };
+      entries.push(answer);
+    }
+    open = { run, answer };
+    expectedSince = undefined;
+    known = 'all';
+    return [{ kind: 'chunk', chunk: named }];
+  }
+
+  function takeChunk(chunk: AnswerChunk, sequence: number): Change[] {
+    if (chunk.type === 'start') return start(chunk, sequence);
+    if (open === undefined) {
+      const answer = entries.findLast((entry) => entry.kind === 'answer');
+      // What was added behind the end still belongs to the answer; without one, its beginning lies further back.
+      if (answer === undefined) settle(isEnd(chunk) ? 'all' : 'midway');
+      else if (!isEnd(chunk)) answer.runs.at(-1)?.chunks.push(chunk);
+      return [];
+    }
+    open.run.chunks.push(chunk);
+    if (isEnd(chunk)) settle('all');
+    return [{ kind: 'chunk', chunk }];
+  }
+
+  function settle(now: 'midway' | 'all'): void {
+    open = undefined;
+    expectedSince = undefined;
+    isWaiting = false;
+    known = now;
+  }
+
+  function endTurn(type: string, { turn: id, error }: Data): Change[] {
+    if (open?.run.turn !== undefined && typeof id === 'string' && id !== open.run.turn) return [];
+    const wasBusy = open !== undefined || expectedSince !== undefined;
+    turn = undefined;
+    settle('all');
+    expectedSince = queuedSince;
+    queuedSince = undefined;
+    if (!wasBusy || type !== 'turn.failed') return [];
+    const errorText = typeof error?.message === 'string' ? error.message : 'The turn failed.';
+    return [{ kind: 'chunk', chunk: errorChunk(errorText) }];
+  }
+
+  /** What the turn has said so far stands, whichever attempt goes on with it. */
+  function pause({ turn: id }: Data, sequence: number): void {
+    for (const entry of entries) {
+      for (const run of entry.kind === 'answer' ? entry.runs : []) if (run.turn === id) run.turn = undefined;
+    }
+    if (turn !== undefined && turn.id === id) turn = { ...turn, since: sequence };
+    settle('all');
+    isWaiting = true;
+  }
+
+  function say({ role, key, content }: Data, sequence: number, isOfTurn: boolean): void {
+    if (role !== 'user' && role !== 'system' && role !== 'assistant') return;
+    const id = typeof key === 'string' && key !== '' ? key : `message-${sequence}`;
+    entries.push({ kind: 'saying', id, role, content });
+    if (role === 'user' && turn !== undefined && !isOfTurn) queuedSince ??= sequence;
+    if (open !== undefined || known === 'midway') return;
+    known = 'all';
+    expectedSince = role === 'user' ? (expectedSince ?? sequence) : undefined;
+  }
+
+  return {
+    get entries() {
+      return entries;
+    },
+    get open() {
+      return open?.run;
+    },
+    get isBusy() {
+      return open !== undefined || expectedSince !== undefined;
+    },
+    get since() {
+      const began = open?.answer.first ?? expectedSince;
+      return began === undefined ? undefined : Math.min(began, turn?.since ?? began);
+    },
+    get isWhole() {
+      return open === undefined ? known === 'all' : !open.answer.isNamed || entries.indexOf(open.answer) > 0;
+    },
+    take({ turn: turnId, attempt = 1, ...event }) {
+      // Fenced off in the ledger, and yet: what an older attempt says now is nothing.
+      if (turnId !== undefined && turn?.id === turnId && attempt < turn.attempt) return [];
+      const changes = turnId === undefined ? [] : reach(turnId, attempt, event.sequence);
+      const chunk = chunkOf(event);
+      if (chunk !== undefined) return [...changes, ...takeChunk(chunk, event.sequence)];
+      const data: Data = typeof event.data === 'object' && event.data !== null ? event.data : {};
+      switch (event.type) {
+        case 'message.created':
+          say(data, event.sequence, turnId !== undefined);
+          return changes;
+        case 'turn.started': {
+          const number = typeof data.attempt === 'number' ? data.attempt : 1;
+          const more = typeof data.turn === 'string' ? reach(data.turn, number, event.sequence) : [];
+          settle('all');
+          queuedSince = undefined;
+          expectedSince = event.sequence;
+          return [...changes, ...more];
+        }
+        case 'turn.waiting':
+          pause(data, event.sequence);
+          return changes;
+        case 'approval.decided':
+          if (isWaiting) expectedSince ??= event.sequence;
+          return changes;
+        case 'turn.completed':
+        case 'turn.failed':
+        case 'turn.cancelled':
+          return [...changes, ...endTurn(event.type, data)];
+        case 'message.completed':
+          if (open === undefined) settle('all');
+          return changes;
+        default:
+          return changes;
+      }
+    },
+  };
+}
+
+const errorChunk = (errorText: string) => ({ type: 'error', errorText });

@@ -1,0 +1,56 @@
+/** What producers wrote is not trusted to have the shape that its type promises. */
+
+/** The members that are read of any event's data, or of a chunk of the AI SDK. */
+type Field =
+  | 'approval'
+  | 'approvalId'
+  | 'approved'
+  | 'args'
+  | 'attempt'
+  | 'by'
+  | 'call'
+  | 'code'
+  | 'comment'
+  | 'content'
+  | 'decision'
+  | 'delta'
+  | 'error'
+  | 'errorText'
+  | 'id'
+  | 'input'
+  | 'inputTextDelta'
+  | 'key'
+  | 'message'
+  | 'messageId'
+  | 'output'
+  | 'parts'
+  | 'preliminary'
+  | 'reason'
+  | 'result'
+  | 'role'
+  | 'step'
+  | 'text'
+  | 'tool'
+  | 'toolCallId'
+  | 'toolName'
+  | 'transient'
+  | 'turn'
+  | 'type';
+
+export type Fields = { readonly [F in Field]?: unknown };
+
+export const fieldsOf = (value: unknown): Fields | undefined =>
+  typeof value === 'object' && value !== null ? value : undefined;
+
+export const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
+
+export const numberOf = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined);
+
+/** A text, or the joined text parts of a list; `joined` where there is none at all; undefined for what is no content. */
+export function contentOf(content: unknown, joined: string): string | undefined {
+  if (content === undefined || content === null) return joined;
+  if (!Array.isArray(content)) return textOf(content);
+  return content.map((part) => partText(fieldsOf(part))).join('');
+}
+
+const partText = (part: Fields | undefined): string => (part?.type === 'text' ? (textOf(part.text) ?? '') : '');

@@ -1,0 +1,234 @@
+/** A timeline while events are folded into it: finds, adds and changes items, and knows whose each event is. */
+import type { SessionEvent } from './session-event.ts';
+import { fieldsOf, numberOf, textOf } from './timeline-data.ts';
+import type { TimelineItem } from './timeline-item.ts';
+import { cover, lookUp } from './timeline-layers.ts';
+import type { Layers } from './timeline-layers.ts';
+
+type Kind = TimelineItem['kind'];
+export type ItemOf<K extends Kind> = Extract<TimelineItem, { kind: K }>;
+type Given = 'key' | 'first' | 'last' | 'at' | 'turn' | 'attempt' | 'isAbandoned';
+/** What an item has beside what every item has; a turn says itself whose it is. */
+type Body<K extends Kind> = K extends Kind
+  ? Omit<ItemOf<K>, Given> & Partial<Pick<ItemOf<K>, 'turn' | 'attempt'>>
+  : never;
+
+/** What an id in the log stands for. A part of the AI SDK's message bears its id only until it ends. */
+type Space = Kind | 'part-message' | 'part-reasoning';
+type KindIn<S extends Space> = S extends `part-${infer K extends Kind}` ? K : S extends Kind ? S : never;
+
+export interface Slot {
+  readonly place: number;
+  /** Its text is final. */
+  readonly isSealed: boolean;
+}
+
+export interface Tries {
+  /** What the newest attempt did lies from here on. */
+  readonly from: number;
+  readonly attempt: number | undefined;
+}
+
+/** What the next fold has to know beside the items. A place is a position among them. */
+export interface Memory {
+  readonly slots: Layers<Slot>;
+  readonly tries: Layers<Tries>;
+  /** Turns that began and have not ended, the last one last. */
+  readonly open: readonly string[];
+  /** The place of a thought that nothing has followed yet, else -1. */
+  readonly thought: number;
+  /** Where the AI SDK's current message and its current step began, and the message's id. */
+  readonly stream: number;
+  readonly step: number;
+  readonly message: string;
+}
+
+export const emptyMemory: Memory = { slots: [], tries: [], open: [], thought: -1, stream: 0, step: 0, message: '' };
+
+/** A session has one turn at a time; what never ends must not pile up. */
+const MOST_OPEN = 16;
+
+export interface Found<K extends Kind> extends Slot {
+  readonly item: ItemOf<K>;
+}
+
+export class Draft {
+  items: readonly TimelineItem[];
+  /** The event that is being folded, and whose it is. */
+  event!: SessionEvent;
+  turn: string | undefined;
+  attempt: number | undefined;
+  /** A newer attempt at its turn has begun before. */
+  isStale = false;
+  memory: Memory;
+  #own: TimelineItem[] | undefined;
+  /** Made in this fold, so that nobody has seen them yet. */
+  readonly #fresh = new Set<TimelineItem>();
+  /** What was looked for last: a text comes in hundreds of pieces. */
+  #space: Space | undefined;
+  #id = '';
+  #slot: Slot | undefined;
+  readonly #slots = new Map<string, Slot>();
+  readonly #tries = new Map<string, Tries>();
+
+  constructor(items: readonly TimelineItem[], memory: Memory) {
+    this.items = items;
+    this.memory = memory;
+  }
+
+  /** What the next fold goes on with. */
+  close(): Memory {
+    const { slots, tries } = this.memory;
+    return { ...this.memory, slots: cover(slots, this.#slots), tries: cover(tries, this.#tries) };
+  }
+
+  note(more: Partial<Pick<Memory, 'thought' | 'stream' | 'step' | 'message'>>): void {
+    this.memory = { ...this.memory, ...more };
+  }
+
+  /** A higher attempt than the turn's last one abandons what that one did. */
+  enter(event: SessionEvent): void {
+    const named = event.type.startsWith('turn.') ? fieldsOf(event.data) : undefined;
+    const turn = textOf(named?.turn) ?? textOf(event.turn) ?? this.memory.open.at(-1);
+    const known = turn === undefined ? undefined : this.#triesOf(turn);
+    this.event = event;
+    this.turn = turn;
+    this.attempt =
+      turn === undefined ? undefined : (numberOf(named?.attempt) ?? numberOf(event.attempt) ?? known?.attempt);
+    this.isStale = (this.attempt ?? 0) < (known?.attempt ?? 0);
+    if (turn === undefined || this.isStale || (known !== undefined && known.attempt === this.attempt)) return;
+    const isNewer = known?.attempt !== undefined;
+    if (isNewer) this.abandon(known.from);
+    this.#tries.set(turn, {
+      from: isNewer || known === undefined ? this.items.length : known.from,
+      attempt: this.attempt,
+    });
+  }
+
+  find<S extends Space>(space: S, id: string): Found<KindIn<S>> | undefined {
+    if (space !== this.#space || id !== this.#id || this.isStale) {
+      const name = this.#name(space, id);
+      this.#slot = this.#slots.get(name) ?? lookUp(this.memory.slots, name);
+      this.#space = this.isStale ? undefined : space;
+      this.#id = id;
+    }
+    const slot = this.#slot;
+    return slot && { place: slot.place, isSealed: slot.isSealed, item: this.items[slot.place] as ItemOf<KindIn<S>> };
+  }
+
+  /** An id may be used again by another turn, and is by another attempt. */
+  findOwn<S extends Space>(space: S, id: string): Found<KindIn<S>> | undefined {
+    const found = this.find(space, id);
+    const turn = found?.item.turn;
+    const isOwn = turn === this.turn || turn === undefined || this.turn === undefined;
+    return isOwn && found?.item.isAbandoned === this.isStale ? found : undefined;
+  }
+
+  add<S extends Space>(body: Body<KindIn<S>>, space?: S, id = ''): void {
+    const { sequence, at } = this.event;
+    if (space !== undefined) this.#keep(space, id, { place: this.items.length, isSealed: false });
+    const item = {
+      key: String(sequence),
+      first: sequence,
+      last: sequence,
+      at,
+      turn: this.turn,
+      attempt: this.attempt,
+      isAbandoned: this.isStale,
+      ...body,
+    } as unknown as TimelineItem;
+    this.#fresh.add(item);
+    this.#write().push(item);
+  }
+
+  change<K extends Kind>({ place, item }: Found<K>, change: Partial<Body<K>>): void {
+    this.#put(place, item, change as Partial<TimelineItem>, this.event.sequence);
+  }
+
+  /** What the id stands for has its final text. */
+  seal(space: Space, id: string): void {
+    const found = this.find(space, id);
+    if (found !== undefined) this.#keep(space, id, { place: found.place, isSealed: true });
+  }
+
+  /** The event's turn begins, or goes on. */
+  begin(): void {
+    this.#reopen(this.turn);
+  }
+
+  /** The event's turn is over: nothing of it is still being written. */
+  end(): void {
+    this.#reopen();
+    this.finish(this.#triesOf(this.turn as string)?.from ?? 0);
+  }
+
+  /** The event's turn pauses. What it did so far stands, whichever attempt goes on with it. */
+  pause(): void {
+    const { from, attempt } = this.#triesOf(this.turn as string) as Tries;
+    this.finish(from);
+    this.#tries.set(this.turn as string, { from: this.items.length, attempt });
+  }
+
+  /** Nothing is being written any more of what the turn has said from `place` on. */
+  finish(place: number): void {
+    this.#mark(place, (item) => 'isComplete' in item && !item.isComplete && { isComplete: true });
+  }
+
+  /** What people said stands, whatever becomes of the attempt that ran meanwhile. */
+  abandon(place: number): void {
+    this.#mark(
+      place,
+      (item) => !item.isAbandoned && !(item.kind === 'message' && item.role === 'user') && { isAbandoned: true },
+    );
+  }
+
+  /** The turn goes on: its last thought is complete. */
+  endThought(): void {
+    const { thought } = this.memory;
+    const item = this.items[thought] as ItemOf<'reasoning'> | undefined;
+    if (item === undefined || item.turn !== this.turn) return;
+    if (!item.isComplete) this.#put(thought, item, { isComplete: true });
+    this.note({ thought: -1 });
+  }
+
+  #reopen(turn?: string): void {
+    const others = this.memory.open.filter((other) => other !== this.turn).slice(1 - MOST_OPEN);
+    this.memory = { ...this.memory, open: turn === undefined ? others : [...others, turn] };
+  }
+
+  #mark(place: number, change: (item: TimelineItem) => false | Partial<TimelineItem>): void {
+    for (let index = place; index < this.items.length; index += 1) {
+      const item = this.items[index] as TimelineItem;
+      const changes = item.turn === this.turn && change(item);
+      if (changes !== false) this.#put(index, item, changes);
+    }
+  }
+
+  #put(place: number, item: TimelineItem, change: Partial<TimelineItem>, last = item.last): void {
+    if (this.#fresh.has(item)) Object.assign(item, change, { last });
+    else {
+      const copy = { ...item, ...change, last } as TimelineItem;
+      this.#fresh.add(copy);
+      this.#write()[place] = copy;
+    }
+  }
+
+  #keep(space: Space, id: string, slot: Slot): void {
+    this.#slots.set(this.#name(space, id), slot);
+    this.#space = undefined;
+  }
+
+  #triesOf(turn: string): Tries | undefined {
+    return this.#tries.get(turn) ?? lookUp(this.memory.tries, turn);
+  }
+
+  /** Copied at most once a fold. */
+  #write(): TimelineItem[] {
+    if (this.#own === undefined) this.items = this.#own = this.items.slice();
+    return this.#own;
+  }
+
+  #name(space: Space, id: string): string {
+    return this.isStale ? `${this.turn}\n${this.attempt}\n${space}\n${id}` : `${space}\n${id}`;
+  }
+}

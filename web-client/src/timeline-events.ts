@@ -1,0 +1,79 @@
+/** What each known type of event does to a timeline; what is not understood is kept as it came. */
+import type { SessionEvent } from './session-event.ts';
+import { applyChunk } from './timeline-chunks.ts';
+import { contentOf, fieldsOf, textOf } from './timeline-data.ts';
+import type { Fields } from './timeline-data.ts';
+import type { Draft } from './timeline-draft.ts';
+import type { TurnItem } from './timeline-item.ts';
+import { callTool, decide, requireApproval, say, settleTool, showTurn } from './timeline-moves.ts';
+
+/** Whether the data is what the type promises. */
+type Apply = (draft: Draft, data: Fields) => boolean;
+
+const known: ReadonlyMap<string, Apply> = new Map<string, Apply>([
+  ['message.created', create],
+  ['message.completed', complete],
+  ['text.delta', (draft, { message, text }) => say(draft, 'message', message, text)],
+  ['reasoning.delta', (draft, { message, text }) => say(draft, 'reasoning', message, text)],
+  [
+    'tool.call',
+    (draft, { call, tool, args, step }) =>
+      typeof tool === 'string' && callTool(draft, call, () => ({ tool, args, step: stepOf(step) })),
+  ],
+  [
+    'tool.result',
+    (draft, { call, result, error }) =>
+      settleTool(draft, call, (error ?? null) === null ? { state: 'done', result } : { state: 'failed', error }),
+  ],
+  ['approval.required', (draft, data) => requireApproval(draft, data.approval, data)],
+  ['approval.decided', (draft, { approval, decision, by, comment }) => decide(draft, approval, decision, by, comment)],
+  ['turn.started', turnTo('running')],
+  ['turn.waiting', turnTo('waiting')],
+  ['turn.completed', turnTo('completed')],
+  ['turn.failed', turnTo('failed')],
+  ['turn.cancelled', turnTo('cancelled')],
+  ['ui.chunk', applyChunk],
+]);
+
+export function applyEvent(draft: Draft, event: SessionEvent): void {
+  const { type, data } = event;
+  draft.enter(event);
+  const fields = fieldsOf(data);
+  if (fields === undefined || known.get(type)?.(draft, fields) !== true) draft.add({ kind: 'other', type, data });
+}
+
+function create(draft: Draft, { role, content, key }: Fields): boolean {
+  const text = contentOf(content, '');
+  if (typeof role !== 'string' || text === undefined) return false;
+  draft.add({ kind: 'message', role, text, isComplete: true, request: textOf(key) });
+  return true;
+}
+
+/** Its content is the message, whatever the deltas were. */
+function complete(draft: Draft, { message, role, content }: Fields): boolean {
+  if (typeof message !== 'string') return false;
+  const found = draft.findOwn('message', message);
+  const text = contentOf(content, found?.item.text ?? '');
+  if (text === undefined) return false;
+  draft.endThought();
+  const body = { role: textOf(role) ?? found?.item.role ?? 'assistant', text, isComplete: true };
+  if (found === undefined) draft.add({ kind: 'message', ...body }, 'message', message);
+  else draft.change(found, body);
+  draft.seal('message', message);
+  return true;
+}
+
+function turnTo(state: TurnItem['state']): Apply {
+  return (draft, { error }) => {
+    const { turn, isStale } = draft;
+    if (turn === undefined) return false;
+    showTurn(draft, turn, state, error);
+    if (isStale) return true;
+    if (state === 'running') draft.begin();
+    else if (state === 'waiting') draft.pause();
+    else draft.end();
+    return true;
+  };
+}
+
+const stepOf = (step: unknown): string | number | undefined => (typeof step === 'number' ? step : textOf(step));

@@ -1,0 +1,21 @@
+/** One answer of the token function for two readers, of which the second begins when the first has been served. */
+import type { Token } from './token.ts';
+
+export interface HandedOn {
+  readonly first: Token | undefined;
+  /** Begins with what the first one got last, and asks by itself from then on. */
+  readonly second: Token | undefined;
+}
+
+export function handOn(token: Token | undefined): HandedOn {
+  if (typeof token !== 'function') return { first: token, second: token };
+  let got: string | undefined;
+  return {
+    first: async () => (got = await token()),
+    second() {
+      const taken = got;
+      got = undefined;
+      return taken ?? token();
+    },
+  };
+}
