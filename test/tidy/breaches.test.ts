@@ -5,6 +5,7 @@ import { codeBreaches } from './error-codes.ts';
 import { cycles, doorBreaches, floorBreaches, importsOf } from './imports.ts';
 import { nameBreaches, openingBreaches, sizeBreaches } from './shape.ts';
 import type { Source } from './sources.ts';
+import { clientImportBreaches, clientWordBreaches } from './web-client.ts';
 import { testBreaches, wordBreaches } from './words.ts';
 
 const file = (path: string, text: string): Source => ({ path, text });
@@ -29,6 +30,12 @@ describe('imports', () => {
     ['up', 'src/ledger/a.ts', '../http/b.ts', 'src/ledger/a.ts imports src/http/b.ts, which is up'],
     ['up into the root', 'src/base/a.ts', '../config.ts', 'src/base/a.ts imports src/config.ts, which is up'],
     ['sideways', 'src/bus/a.ts', '../sse/b.ts', 'src/bus/a.ts imports src/sse/b.ts, which is sideways'],
+    [
+      'outside',
+      'src/http/a.ts',
+      '../../web-client/src/b.ts',
+      'src/http/a.ts imports web-client/src/b.ts, which is outside',
+    ],
     ['from a folder without a floor', 'src/attic/a.ts', './b.ts', 'src/attic/a.ts: the folder attic has no floor'],
   ])('that go %s are breaches, types included', (_, path, target, breach) => {
     expect(floorBreaches([file(path, `import type { X } from '${target}';`)])).toEqual([breach]);
@@ -59,6 +66,9 @@ describe('imports', () => {
     ['src/bus/index.ts', ''],
     ['src/bus/types.ts', ''],
     ['src/base/utils.ts', ''],
+    ['web-client/app/types.tsx', ''],
+    ['web-client/src/index.ts', ''],
+    ['web-client/src/a.ts', `export { follow } from './follow-session.ts';`],
     ['src/bus/all.ts', `export * from './wire.ts';`],
     ['src/bus/all.ts', `export { subject } from './wire.ts';`],
     ['src/bus/all.ts', `export type { Broadcast } from './bus.ts';`],
@@ -66,6 +76,55 @@ describe('imports', () => {
 
   test('and exports of a file itself are no door', () => {
     expect(doorBreaches([file('src/bus/wire.ts', `export const from = 'x';\nexport function f() {}`)])).toEqual([]);
+    expect(
+      doorBreaches([file('web-client/src/a.ts', `import type { X } from './b.ts';\n\nexport type { X };\n`)]),
+    ).toEqual([]);
+  });
+
+  test('in a circle are found across .ts and .tsx', () => {
+    const circle = [
+      file('web-client/app/a.tsx', `import { b } from './b.ts';`),
+      file('web-client/app/b.ts', `import type { A } from './a.tsx';`),
+    ];
+    expect(cycles(circle)).toEqual(['web-client/app/a.tsx → web-client/app/b.ts → web-client/app/a.tsx']);
+  });
+});
+
+describe('imports of the web client', () => {
+  test.each([
+    ['web-client/src/a.ts', '../app/b.ts', 'web-client/src/a.ts imports web-client/app/b.ts, which is the page'],
+    ['web-client/src/a.ts', '../../src/b.ts', 'web-client/src/a.ts imports src/b.ts, which is outside'],
+    ['web-client/app/a.tsx', '../../src/b.ts', 'web-client/app/a.tsx imports src/b.ts, which is outside'],
+    ['web-client/app/a.tsx', '../dist/b.js', 'web-client/app/a.tsx imports web-client/dist/b.js, which is outside'],
+    ['web-client/src/a.ts', 'react', 'web-client/src/a.ts imports react, which is not for this file'],
+    ['web-client/src/react.ts', 'ai', 'web-client/src/react.ts imports ai, which is not for this file'],
+    ['web-client/src/paid.ts', 'ai', 'web-client/src/paid.ts imports ai, which is not for this file'],
+    [
+      'web-client/src/connection.ts',
+      'eventsource-parser',
+      'web-client/src/connection.ts imports eventsource-parser, which is not for this file',
+    ],
+    ['web-client/src/frames.ts', 'zod', 'web-client/src/frames.ts imports zod, which is no package of the library'],
+    [
+      'web-client/src/a.ts',
+      'node:crypto',
+      'web-client/src/a.ts imports node:crypto, which is no package of the library',
+    ],
+  ])('in %s from %s are a breach, types included', (path, target, breach) => {
+    expect(clientImportBreaches([file(path, `import type { X } from '${target}';`)])).toEqual([breach]);
+  });
+
+  test.each([
+    ['web-client/src/a.ts', './b.ts'],
+    ['web-client/src/frames.ts', 'eventsource-parser'],
+    ['web-client/src/react.ts', 'react'],
+    ['web-client/src/ai.ts', 'ai'],
+    ['web-client/src/ai-message.ts', 'ai'],
+    ['web-client/app/a.tsx', '../src/timeline.ts'],
+    ['web-client/app/a.tsx', './rail/b.tsx'],
+    ['web-client/app/a.tsx', 'react-dom/client'],
+  ])('in %s from %s are none', (path, target) => {
+    expect(clientImportBreaches([file(path, `import { x } from '${target}';`)])).toEqual([]);
   });
 });
 
@@ -75,14 +134,19 @@ describe('files', () => {
     expect(sizeBreaches([file('src/a.ts', 'x\n'.repeat(251))])).toEqual(['src/a.ts has 251 lines: two ideas']);
   });
 
-  test.each(['src/CamelCase.ts', 'src/snake_case.ts', 'src/a--b.ts', 'test/unit/a.spec.ts'])(
+  test.each(['src/CamelCase.ts', 'src/snake_case.ts', 'src/a--b.ts', 'test/unit/a.spec.ts', 'web-client/app/App.tsx'])(
     'are not named %s',
     (path) => {
       expect(nameBreaches([file(path, '')])).toHaveLength(1);
     },
   );
 
-  test.each(['src/kebab-case.ts', 'test/unit/page-2.test.ts'])('may be named %s', (path) => {
+  test.each([
+    'src/kebab-case.ts',
+    'test/unit/page-2.test.ts',
+    'web-client/app/ledger-rail.tsx',
+    'test/unit/a.test.tsx',
+  ])('may be named %s', (path) => {
     expect(nameBreaches([file(path, '')])).toEqual([]);
   });
 
@@ -91,12 +155,14 @@ describe('files', () => {
     ['src/a.ts', `// A comment of another kind.`],
     ['src/a.ts', `/** without an end */`],
     ['src/a.ts', `/** @file Only a tag. */`],
+    ['web-client/app/a.tsx', `import x from 'x';`],
     ['sql/0001_a.sql', 'create table a ();'],
   ])('%s must not open with %j', (path, text) => expect(openingBreaches([file(path, text)])).toHaveLength(1));
 
   test.each([
     ['src/a.ts', `/** Says what it is for. */`],
     ['src/a.ts', `#!/usr/bin/env node\n/**\n * Says what it is for,\n * on two lines. And why.\n */`],
+    ['web-client/app/a.tsx', `/** Says what it is for. */`],
     ['sql/0001_a.sql', '-- Says what it is for.\ncreate table a ();'],
   ])('%s may open with %j', (path, text) => expect(openingBreaches([file(path, text)])).toEqual([]));
 });
@@ -120,6 +186,7 @@ describe('words', () => {
     ['src/session/a.ts', 'Math.random()'],
     ['src/producer/a.ts', 'AbortSignal.timeout(5)'],
     ['src/base/log.ts', 'process.stdout.write(line)'],
+    ['src/http/a.ts', `import { followSession } from '@ledgerline/web-client';`],
     ['src/http/a.ts', `process.once('SIGTERM', stop)`],
     ['src/cli/a.ts', 'process.exit(1)'],
     ['src/ledger/a.ts', 'const cursor = 5 as Cursor;'],
@@ -138,6 +205,31 @@ describe('words', () => {
     ['src/room/a.ts', '// not Date.now(): a test stands in for the clock'],
     ['src/room/a.ts', 'const address = "http://host"; clock.now();'],
   ])('in %s: %j is none', (path, text) => expect(wordBreaches([file(path, text)])).toEqual([]));
+
+  test.each([
+    ['web-client/src/session-view.ts', 'Date.now()'],
+    ['web-client/src/backoff.ts', 'Math.random()'],
+    ['web-client/src/read-stream.ts', 'setTimeout(run, 5)'],
+    ['web-client/app/rail.tsx', 'performance.now()'],
+    ['web-client/src/session-view.ts', 'requestAnimationFrame(notify)'],
+    ['web-client/src/ai.ts', `import { readUIMessageStream } from 'ai';`],
+    ['web-client/src/ai.ts', `import {\n  type UIMessage,\n  readUIMessageStream,\n} from 'ai';`],
+    ['web-client/src/follower.ts', `console.warn('a gap')`],
+    ['web-client/app/message.tsx', '<p dangerouslySetInnerHTML={{ __html: text }} />'],
+    ['web-client/src/follower.ts', `localStorage.getItem('token')`],
+  ])('of the web client in %s: %j is a breach', (path, text) => {
+    expect(clientWordBreaches([file(path, text)])).toHaveLength(1);
+  });
+
+  test.each([
+    ['web-client/src/clock.ts', 'Date.now() + performance.now() + Math.random()'],
+    ['web-client/app/rail.tsx', 'requestAnimationFrame(draw)'],
+    ['web-client/app/token.ts', `sessionStorage.getItem('token')`],
+    ['web-client/src/ai.ts', `import type { UIMessageChunk } from 'ai';`],
+    ['web-client/src/follower.ts', 'clock.now()'],
+  ])('of the web client in %s: %j is none', (path, text) => {
+    expect(clientWordBreaches([file(path, text)])).toEqual([]);
+  });
 
   test.each([
     ['test/unit/a.test.ts', 'await sleep(50);'],

@@ -13,13 +13,15 @@ export function sizeBreaches(sources: readonly Source[]): string[] {
 
 export function nameBreaches(sources: readonly Source[]): string[] {
   return sources
-    .filter(({ path }) => !/^[a-z0-9]+(?:-[a-z0-9]+)*(?:\.test)?\.ts$/.test(posix.basename(path)))
+    .filter(({ path }) => !/^[a-z0-9]+(?:-[a-z0-9]+)*(?:\.(?:test|config))?\.tsx?$/.test(posix.basename(path)))
     .map(({ path }) => `${path} is not in kebab-case`);
 }
 
 /** A sentence begins with a capital, a digit or a quoted name and has an end. */
+const COMMENT = /^(?:#!.*\n)?\/\*\*\s*(?:\*\s*)?(?=[A-Z0-9`])[^@]{12,}?[.?:;]/;
 const OPENING: Readonly<Record<string, RegExp>> = {
-  '.ts': /^(?:#!.*\n)?\/\*\*\s*(?:\*\s*)?(?=[A-Z0-9`])[^@]{12,}?[.?:;]/,
+  '.ts': COMMENT,
+  '.tsx': COMMENT,
   '.sql': /^-- (?=[A-Z0-9`])[\s\S]{12,}?[.?:;]/,
 };
 

@@ -11,10 +11,10 @@ export interface Source {
   readonly text: string;
 }
 
-/** Every file below a folder whose name ends so. */
-export function readSources(folder: string, ending = '.ts'): Source[] {
+/** Every file below a folder whose name ends in one of these ways. */
+export function readSources(folder: string, endings: readonly string[] = ['.ts', '.tsx']): Source[] {
   return readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith(ending))
+    .filter((entry) => entry.isFile() && endings.some((ending) => entry.name.endsWith(ending)))
     .map((entry) => join(entry.parentPath, entry.name))
     .toSorted()
     .map((path) => ({ path: relative(root, path).replaceAll('\\', '/'), text: readFileSync(path, 'utf8') }));

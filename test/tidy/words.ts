@@ -1,17 +1,22 @@
 /** Every outside word has one owner: where SQL, subjects, frames, status codes, time and the process may be spoken of. */
 import { type Source, codeOf, lineAt } from './sources.ts';
 
-interface Word {
+export interface Word {
   readonly what: string;
   readonly pattern: RegExp;
-  /** Files, or folders that end with a slash, below `src`. */
+  /** Files, or folders that end with a slash, below the part of the house that the words are of. */
   readonly owners: readonly string[];
 }
+
+/** What only a clock may ask. */
+export const TIME_OR_CHANCE =
+  /\bDate\.now\b|\bnew Date\(\)|\bperformance\.now\b|(?<!\.)\bset(?:Timeout|Interval|Immediate)\(|\bMath\.random\b|\brandom(?:UUID|Bytes|Int)\b|\bgetRandomValues\b|\bhrtime\b|\bAbortSignal\.timeout\b|timers\/promises/g;
 
 const words: readonly Word[] = [
   { what: 'SQL', pattern: /\bsql(?:<[^`;]*>)?`|\.unsafe\(/g, owners: ['ledger/', 'db/'] },
   { what: 'the Postgres client', pattern: /^import (?!type\b)[^;]*from 'postgres'/gm, owners: ['db/'] },
   { what: 'NATS', pattern: /from 'nats'/g, owners: ['bus/', 'outbox/'] },
+  { what: 'the web client', pattern: /['"]@ledgerline\//g, owners: [] },
   { what: 'Hono', pattern: /from '(?:hono|@hono\/)/g, owners: ['http/'] },
   { what: 'a line of a frame', pattern: /(?:['"`]|\\n)(?:data|id|event|retry): /g, owners: ['sse/frame.ts'] },
   {
@@ -23,8 +28,7 @@ const words: readonly Word[] = [
   { what: 'the environment', pattern: /\bprocess\.env\b/g, owners: ['config.ts'] },
   {
     what: 'time or chance',
-    pattern:
-      /\bDate\.now\b|\bnew Date\(\)|\bperformance\.now\b|(?<!\.)\bset(?:Timeout|Interval|Immediate)\(|\bMath\.random\b|\brandom(?:UUID|Bytes|Int)\b|\bgetRandomValues\b|\bhrtime\b|\bAbortSignal\.timeout\b|timers\/promises/g,
+    pattern: TIME_OR_CHANCE,
     owners: ['base/clock.ts', 'base/service.ts'],
   },
   { what: 'standard output', pattern: /\bprocess\.stdout\b|\bconsole\./g, owners: ['cli/output.ts'] },
@@ -39,11 +43,14 @@ const words: readonly Word[] = [
   },
 ];
 
-export function wordBreaches(sources: readonly Source[]): string[] {
+export const wordBreaches = (sources: readonly Source[]): string[] => spokenOutside(words, sources, 'src/');
+
+/** Where one of the words is spoken by somebody else than its owners. */
+export function spokenOutside(list: readonly Word[], sources: readonly Source[], part: string): string[] {
   return sources.flatMap(({ path, text }) => {
     const code = codeOf(text);
-    const inside = path.replace(/^src\//, '');
-    return words
+    const inside = path.startsWith(part) ? path.slice(part.length) : path;
+    return list
       .filter(
         ({ owners }) => !owners.some((owner) => (owner.endsWith('/') ? inside.startsWith(owner) : inside === owner)),
       )

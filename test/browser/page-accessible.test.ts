@@ -1,0 +1,145 @@
+/** The page for everybody: axe finds nothing in any of its states, and the keyboard reaches all of it. */
+import axe from 'axe-core';
+import type { AxeResults } from 'axe-core';
+import type { BrowserContextOptions, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { appendDemo } from '../support/demo-conversation.ts';
+import { type PageStage, PATIENCE_MS, setPageStage } from '../support/page-stage.ts';
+import { newSession } from '../support/session-calls.ts';
+import { eventually } from '../support/waits.ts';
+
+const wide = { width: 1_280, height: 800 };
+const narrow = { width: 390, height: 844 };
+
+let stage: PageStage;
+beforeAll(async () => {
+  stage = await setPageStage();
+});
+afterAll(() => stage?.stop());
+
+async function openDemo(options: BrowserContextOptions = {}): Promise<Page> {
+  const session = await newSession(stage.writer);
+  const last = await appendDemo(stage.writer, session);
+  const context = await stage.newContext(options);
+  const page = await stage.openPage({ origin: stage.writer.publicUrl, session, token: await stage.mint(), context });
+  await page.locator(`[role="feed"] [data-last="${last}"]`).waitFor({ timeout: PATIENCE_MS });
+  return page;
+}
+
+async function violations(page: Page): Promise<string[]> {
+  // not as a script tag, which the page's own policy forbids
+  await page.evaluate(axe.source);
+  const { violations: found } = await page.evaluate<AxeResults>(`axe.run(document, { resultTypes: ['violations'] })`);
+  return found.flatMap(({ id, help, nodes }) => nodes.map(({ html }) => `${id}: ${help}: ${html.slice(0, 200)}`));
+}
+
+describe('axe finds nothing', () => {
+  test.each([
+    ['dark', 'wide', { colorScheme: 'dark', viewport: wide }],
+    ['light', 'wide', { colorScheme: 'light', viewport: wide }],
+    ['dark', 'narrow', { colorScheme: 'dark', viewport: narrow }],
+    ['light', 'narrow', { colorScheme: 'light', viewport: narrow }],
+  ] as const)('in a conversation, %s and %s, from its end to its beginning', async (_, width, options) => {
+    const page = await openDemo(options);
+    expect(await violations(page)).toEqual([]);
+    await page.getByRole('feed').evaluate((feed) => {
+      feed.scrollTop = 0;
+    });
+    await page.locator('[role="feed"] [data-first="1"]').waitFor({ timeout: PATIENCE_MS });
+    expect(await violations(page)).toEqual([]);
+    if (width !== 'narrow') return;
+    for (const name of ['Sessions', 'Ledger']) {
+      await page.getByRole('button', { name }).click();
+      expect(await violations(page), name).toEqual([]);
+    }
+  });
+
+  test.each(['dark', 'light'] as const)('where there is no conversation, %s', async (colorScheme) => {
+    const context = await stage.newContext({ colorScheme });
+    const origin = stage.writer.publicUrl;
+    const page = await stage.openPage({ origin, session: 'nobody-made-it', context });
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    expect(await violations(page), 'signing in').toEqual([]);
+    const token = await stage.mint();
+    const states = [
+      ['unknown', 'nobody-made-it'],
+      ['empty', await newSession(stage.writer)],
+      ['malformed', '%20'],
+    ] as const;
+    for (const [state, session] of states) {
+      const other = await stage.openPage({ origin, session, token, context });
+      await other.locator(`[data-panel-state="${state}"]`).waitFor({ timeout: PATIENCE_MS });
+      expect(await violations(other), state).toEqual([]);
+    }
+  });
+
+  test('in the dialog of the shortcuts, and in a search', async () => {
+    const page = await openDemo();
+    await page.keyboard.press('?');
+    await page.getByRole('dialog').waitFor();
+    expect(await violations(page)).toEqual([]);
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('/');
+    await page.keyboard.type('tank');
+    await page.locator('mark').first().waitFor();
+    expect(await violations(page)).toEqual([]);
+  });
+});
+
+const focused = (page: Page): Promise<string> =>
+  page.evaluate(() => {
+    const element = document.activeElement;
+    return element === null || element === document.body
+      ? ''
+      : `${element.tagName.toLowerCase()} ${element.getAttribute('aria-label') ?? element.textContent}`.trim();
+  });
+
+describe('the keyboard', () => {
+  test('reaches the conversation first, and then everything that can be used', async () => {
+    const page = await openDemo();
+    await page.keyboard.press('Tab');
+    expect(await focused(page)).toMatch(/^a Skip to the conversation/);
+    const wanted = await page
+      .getByRole('button')
+      .or(page.getByRole('textbox'))
+      .or(page.getByRole('feed'))
+      .or(page.getByRole('link'))
+      .evaluateAll((elements) =>
+        elements
+          .filter((element) => !(element as HTMLButtonElement).disabled && element.closest('[role="feed"] *') === null)
+          .map((element) =>
+            `${element.tagName.toLowerCase()} ${element.getAttribute('aria-label') ?? element.textContent}`.trim(),
+          ),
+      );
+    const reached = new Set<string>();
+    for (let step = 0; step < 400; step += 1) {
+      const name = await focused(page);
+      if (name === '') break;
+      reached.add(name);
+      await page.keyboard.press('Tab');
+    }
+    expect(wanted.length).toBeGreaterThan(8);
+    expect(wanted.filter((name) => !reached.has(name))).toEqual([]);
+  });
+
+  test('searches, goes to a sequence, goes back to the end, and helps', async () => {
+    const page = await openDemo();
+    await page.keyboard.press('/');
+    await page.keyboard.type('Utrecht-Noord');
+    await page.keyboard.press('Enter');
+    await page.locator('mark').first().waitFor();
+    await page.keyboard.press('Escape');
+    expect(await page.locator('mark').count()).toBe(0);
+    await page.keyboard.press('g');
+    await page.keyboard.type('1');
+    await page.keyboard.press('Enter');
+    const beginning = page.locator('[role="feed"] [data-first="1"]');
+    await eventually('the beginning is in sight', () => beginning.isVisible(), PATIENCE_MS);
+    await page.keyboard.press('e');
+    await page.getByText('Be brief.', { exact: true }).waitFor();
+    await page.keyboard.press('?');
+    await page.getByRole('dialog').waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'hidden' });
+  });
+});

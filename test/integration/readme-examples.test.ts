@@ -1,0 +1,158 @@
+/** What the READMEs show can be pasted: what runs in Node is run against a gateway, and all that uses the client compiles. */
+import { execFile, execFileSync } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Example, examplesOf } from '../support/examples.ts';
+import { call, closeSession } from '../support/gateway-calls.ts';
+import { type InProcessGateway, startInProcessGateway } from '../support/in-process-gateway.ts';
+import { type PackedClient, packClient } from '../support/packed-client.ts';
+import { appendNumbers, newSession } from '../support/session-calls.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const run = promisify(execFile);
+const HANG_MS = 60_000;
+
+const examples = ['README.md', 'web-client/README.md'].flatMap(examplesOf);
+const isOf = ({ imports }: Example, ...packages: readonly string[]): boolean =>
+  packages.some((name) => imports.some((specifier) => specifier === name || specifier.startsWith(`${name}/`)));
+const isRun = ({ language }: Example): boolean => language === 'js';
+const compiled = examples.filter((example) => isOf(example, '@ledgerline/web-client'));
+
+let gateway: InProcessGateway;
+let packed: PackedClient;
+beforeAll(async () => {
+  gateway = await startInProcessGateway();
+  packed = packClient();
+});
+afterAll(async () => {
+  packed?.remove();
+  await gateway?.stop();
+});
+
+test('every example is run, or compiled', () => {
+  expect(examples.filter((example) => !isRun(example) && !compiled.includes(example))).toEqual([]);
+  expect(examples.filter(isRun).length).toBeGreaterThanOrEqual(8);
+  expect(compiled.filter(({ language }) => language === 'tsx').length).toBeGreaterThanOrEqual(2);
+});
+
+/** What an example says of a session of 43 events that is closed. The first that matches its code is meant. */
+const expectations: readonly (readonly [code: string, output: RegExp])[] = [
+  ['new EventSource(', /\bsequence: 1,[^]+\bsequence: 42,[^]+\bsequence: 43,/],
+  ['createHmac', /^$/],
+  ['createProducer', /^$/], // what these do is seen in the session
+  ['for await (const event of followSession', /\bsequence: 1,[^]+\bsequence: 42,[^]+\bsequence: 43,/],
+  ['await follower.done', /^connecting\nreplaying\n(?:live\n)?\[ 42(?:, 43 \]\n| \]\n\[ 43 \]\n)(?:live\n)?stopped\n$/],
+  ['readHistory', /^43 \[\n[^]+43…43'[^]*\]\n$/],
+  ['createSessionView', /\nstopped [1-9]\d* 43\n$/],
+];
+
+test.each(examples.filter(isRun))('$place runs, says what it should, and ends by itself', async (example) => {
+  const session = await newSession(gateway);
+  const isProducer = example.code.includes('createProducer');
+  if (!isProducer) {
+    await appendNumbers(gateway, session, 43);
+    await closeSession(gateway, session);
+  }
+  const { stdout, stderr } = await runExample(example, session);
+  const [, output] = expectations.find(([code]) => example.code.includes(code)) ?? [];
+  expect(output, 'what it prints is expected somewhere').toBeDefined();
+  expect(stderr).toBe('');
+  expect(stdout).toMatch(output as RegExp);
+  if (isProducer) {
+    const { text } = await call(gateway, 'GET', `/sessions/${session}/events`);
+    const { events } = JSON.parse(text) as { events: { type: string; data: Record<string, unknown> }[] };
+    const said = events.map(({ type, data }) => [
+      type,
+      data['text'] ?? data['content'] ?? data['delta'] ?? data['type'],
+    ]);
+    expect(said).toEqual(example.code.includes('appendUIMessageStream') ? appendedChunks : appendedDeltas);
+  }
+});
+
+const appendedDeltas = [
+  ['text.delta', 'Hel'],
+  ['text.delta', 'lo'],
+  ['message.completed', 'Hello'],
+];
+const appendedChunks = [
+  ['ui.chunk', 'start'],
+  ['ui.chunk', 'text-start'],
+  ['ui.chunk', 'Hello'],
+  ['ui.chunk', 'text-end'],
+  ['ui.chunk', 'finish'],
+];
+
+/** The names that an example takes from what surrounds it. */
+async function runExample({ code }: Example, session: string): Promise<{ stdout: string; stderr: string }> {
+  const token = await gateway.token({ sessions: [session], scope: 'read' });
+  const prelude = `
+    const real = fetch;
+    Object.assign(globalThis, {
+      url: ${JSON.stringify(gateway.publicUrl)},
+      token: ${JSON.stringify(token)},
+      model: (async function* () { yield 'Hel'; yield 'lo'; })(),
+      content: 'Hello',
+      result: {
+        async *toUIMessageStream() {
+          yield { type: 'start', messageId: 'm1' };
+          yield { type: 'text-start', id: 't1' };
+          yield { type: 'text-delta', id: 't1', delta: 'Hello' };
+          yield { type: 'text-end', id: 't1' };
+          yield { type: 'finish' };
+        },
+      },
+      fetch: (input, init) => (input === '/my/token' ? Promise.resolve(new Response(token)) : real(input, init)),
+    });`;
+  const folder = join(packed.folder, session);
+  mkdirSync(folder);
+  writeFileSync(join(folder, 'prelude.js'), prelude);
+  writeFileSync(join(folder, 'example.js'), code.replaceAll('run-42', session));
+  return run(process.execPath, ['--import', './prelude.js', 'example.js'], {
+    cwd: folder,
+    timeout: HANG_MS,
+    env: {
+      LEDGERLINE_INTERNAL_URL: gateway.internalUrl,
+      LEDGERLINE_KEY: gateway.key,
+      LEDGERLINE_TOKEN_SECRET: 'a secret of the tests, long enough for HS256',
+    },
+  });
+}
+
+test.each(['nodenext', 'bundler'])('all of them compile against the packed types, resolved as by %s', (resolution) => {
+  const folder = join(packed.folder, `compiled-${resolution}`);
+  mkdirSync(folder);
+  for (const [index, { code }] of compiled.entries()) writeFileSync(join(folder, `example-${index}.tsx`), code);
+  writeFileSync(join(folder, 'surroundings.d.ts'), 'declare const url: string;\ndeclare const token: string;\n');
+  const compilerOptions = {
+    target: 'es2023',
+    lib: ['ES2023', 'DOM', 'DOM.Iterable', 'DOM.AsyncIterable'],
+    module: resolution === 'bundler' ? 'esnext' : resolution,
+    moduleResolution: resolution,
+    jsx: 'react-jsx',
+    types: [],
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    noUncheckedIndexedAccess: true,
+    skipLibCheck: false,
+    noEmit: true,
+  };
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['.'] }));
+  expect(
+    diagnostics(folder).map((line) =>
+      line.replace(/example-(\d+)/, (_, index) => compiled[Number(index)]?.place ?? ''),
+    ),
+  ).toEqual([]);
+});
+
+function diagnostics(folder: string): string[] {
+  try {
+    execFileSync(join(root, 'node_modules/.bin/tsc'), ['-p', folder, '--pretty', 'false'], { encoding: 'utf8' });
+    return [];
+  } catch (error) {
+    const output = error instanceof Error && 'stdout' in error ? String(error.stdout) : String(error);
+    return output.split('\n').filter((line) => line !== '');
+  }
+}

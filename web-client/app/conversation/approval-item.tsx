@@ -1,0 +1,60 @@
+/** An approval: what is asked for and why, and who decided. */
+import type { ReactElement } from 'react';
+import type { ApprovalItem as Approval } from '../../src/timeline-item.ts';
+import { Icon } from '../base/icon.tsx';
+import { JsonBlock } from './json-block.tsx';
+import { MarkedText } from './marked-text.tsx';
+
+export function ApprovalItem({ item }: { readonly item: Approval }): ReactElement {
+  const tone = toneOf(item.decision);
+  return (
+    <div className={`card approval is-${tone}`} data-decision={item.decision ?? 'open'}>
+      <div className="approval-head">
+        <Icon name="person" />
+        <span className="approval-title">Approval</span>
+        {item.tool !== undefined && (
+          <code>
+            <MarkedText text={item.tool} />
+          </code>
+        )}
+        <span className="tool-state">
+          {tone === 'granted' && <Icon name="check" />}
+          {item.decision === undefined
+            ? 'Waits for a decision'
+            : `${capital(item.decision)} by ${item.by ?? 'somebody'}`}
+        </span>
+      </div>
+      {item.reason !== undefined && (
+        <p className="approval-reason">
+          <MarkedText text={item.reason} />
+        </p>
+      )}
+      {item.args !== undefined && <Arguments value={item.args} />}
+      {item.comment !== undefined && (
+        <p className="approval-comment">
+          <MarkedText text={item.comment} />
+        </p>
+      )}
+    </div>
+  );
+}
+
+const LINE_CHARACTERS = 140;
+
+/** Whoever decides has to see them: in a line if they are short, else whole. */
+function Arguments({ value }: { readonly value: unknown }): ReactElement {
+  const line = JSON.stringify(value) ?? '';
+  if (line.length > LINE_CHARACTERS) return <JsonBlock label="Arguments" value={value} />;
+  return (
+    <code className="approval-args">
+      <MarkedText text={line} />
+    </code>
+  );
+}
+
+function toneOf(decision: string | undefined): 'open' | 'granted' | 'refused' {
+  if (decision === undefined) return 'open';
+  return decision.startsWith('approve') ? 'granted' : 'refused';
+}
+
+const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

@@ -1,0 +1,24 @@
+/** What a screen reader says of a row before its content (pure). */
+import type { Row } from './rows.ts';
+
+export function nameRow(row: Row): string {
+  const range = row.first === row.last ? `sequence ${row.first}` : `sequences ${row.first} to ${row.last}`;
+  switch (row.kind) {
+    case 'message':
+      return `Message of the ${row.role}, ${range}`;
+    case 'reasoning':
+      return `Reasoning, ${range}`;
+    case 'tool':
+      return `Call of ${row.tool ?? 'a tool'}, ${row.state}, ${range}`;
+    case 'approval':
+      return `Approval, ${row.decision ?? 'open'}, ${range}`;
+    case 'turn':
+      return `Turn ${row.turn}, ${row.state}, ${range}`;
+    case 'turn_end':
+      return `End of turn ${row.item.turn}, ${row.item.state}, ${range}`;
+    case 'abandoned':
+      return `Abandoned attempt, ${range}`;
+    case 'other':
+      return `Event ${row.type}, ${range}`;
+  }
+}

@@ -1,0 +1,19 @@
+/** The bar above the conversation: which session, finding in it, and the follower's state. */
+import type { ReactElement, ReactNode } from 'react';
+
+interface TopBarProps {
+  readonly session: string | undefined;
+  /** Beside the name: closed, deleted. */
+  readonly state?: string | undefined;
+  readonly children?: ReactNode;
+}
+
+export const TopBar = ({ session, state, children }: TopBarProps): ReactElement => (
+  <header className="top-bar">
+    <h1 className="session-name" title={session}>
+      {session ?? 'Ledgerline'}
+    </h1>
+    {state !== undefined && <span className="session-state">{state}</span>}
+    {children}
+  </header>
+);

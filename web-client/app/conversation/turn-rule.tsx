@@ -1,0 +1,49 @@
+/** The thin rules where a turn begins and where it ends. */
+import type { ReactElement } from 'react';
+import type { TurnItem } from '../../src/timeline-item.ts';
+import { Icon } from '../base/icon.tsx';
+import { MarkedText } from './marked-text.tsx';
+
+const begun = { running: 'running', waiting: 'waiting', completed: '', failed: '', cancelled: '' } as const;
+const ended = {
+  running: 'running',
+  waiting: 'waiting',
+  completed: 'completed',
+  failed: 'failed',
+  cancelled: 'cancelled',
+} as const;
+
+interface TurnRuleProps {
+  readonly item: TurnItem;
+  readonly isEnd: boolean;
+}
+
+export function TurnRule({ item, isEnd }: TurnRuleProps): ReactElement {
+  const isWhole = isEnd || item.first === item.last;
+  const state = isWhole ? ended[item.state] : begun[item.state];
+  return (
+    <div className={`turn is-${item.state}`} data-turn={item.turn} data-state={item.state}>
+      <div className="turn-rule">
+        <span className="turn-words">
+          {isEnd ? 'End of turn ' : 'Turn '}
+          <code>
+            <MarkedText text={item.turn} />
+          </code>
+          {(item.attempt > 1 || !isEnd) && `, attempt ${item.attempt}`}
+        </span>
+        {state !== '' && (
+          <span className="turn-state">
+            {isWhole && item.state === 'completed' && <Icon name="check" />}
+            {item.state === 'failed' && <Icon name="alert" />}
+            {state}
+          </span>
+        )}
+      </div>
+      {isWhole && item.error !== undefined && (
+        <p className="turn-error">
+          <MarkedText text={`${item.error.code}: ${item.error.message}`} />
+        </p>
+      )}
+    </div>
+  );
+}
