@@ -4,7 +4,7 @@ import type { AxeResults } from 'axe-core';
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { appendDemo } from '../support/demo-conversation.ts';
-import { type PageStage, PATIENCE_MS, setPageStage } from '../support/page-stage.ts';
+import { type PageStage, PATIENCE_MS, scrollToBeginning, setPageStage } from '../support/page-stage.ts';
 import { newSession } from '../support/session-calls.ts';
 import { eventually } from '../support/waits.ts';
 
@@ -42,10 +42,7 @@ describe('axe finds nothing', () => {
   ] as const)('in a conversation, %s and %s, from its end to its beginning', async (_, width, options) => {
     const page = await openDemo(options);
     expect(await violations(page)).toEqual([]);
-    await page.getByRole('feed').evaluate((feed) => {
-      feed.scrollTop = 0;
-    });
-    await page.locator('[role="feed"] [data-first="1"]').waitFor({ timeout: PATIENCE_MS });
+    await scrollToBeginning(page);
     expect(await violations(page)).toEqual([]);
     if (width !== 'narrow') return;
     for (const name of ['Sessions', 'Ledger']) {
@@ -79,6 +76,7 @@ describe('axe finds nothing', () => {
     await page.getByRole('dialog').waitFor();
     expect(await violations(page)).toEqual([]);
     await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'hidden' });
     await page.keyboard.press('/');
     await page.keyboard.type('tank');
     await page.locator('mark').first().waitFor();

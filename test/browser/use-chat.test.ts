@@ -109,8 +109,8 @@ describe('a refreshed page', () => {
       await isReady(page);
       expect(await shown(page)).toEqual(whole);
       await page.reload();
-      await isReady(page);
       await showsText(page, after.join(''));
+      await isReady(page);
       expect(await shown(page)).toEqual(whole);
       expect(await page.textContent('[role=alert]')).toBe('');
       await page.close();
@@ -156,6 +156,8 @@ test('two tabs of one chat show the same, live', async () => {
   await page.reload();
   pace.release();
   await done;
+  // a page that was just loaded is ready too, before it resumes
+  await Promise.all([page, other].map((tab) => showsText(tab, after.join(''))));
   await Promise.all([isReady(page), isReady(other)]);
   expect(await shown(other)).toEqual(whole);
   expect(await shown(page)).toEqual(whole);

@@ -145,7 +145,18 @@ export async function shows(page: Page, text: string): Promise<void> {
   });
 }
 
-export const scrollUp = (page: Page): Promise<void> =>
+/** Through all the older pages. */
+export const scrollToBeginning = (page: Page): Promise<unknown> =>
+  eventually(
+    'the beginning is in sight',
+    async () => {
+      await scrollUp(page);
+      return page.locator('[role="feed"] [data-first="1"]').isVisible();
+    },
+    PATIENCE_MS,
+  );
+
+const scrollUp = (page: Page): Promise<void> =>
   page.getByRole('feed').evaluate((feed) => {
     feed.scrollTop = 0;
   });

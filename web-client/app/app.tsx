@@ -134,7 +134,7 @@ function Page({ generation, restart, refuse, signOut }: PageProps): ReactElement
           refuse={refuse}
         />
       ) : (
-        <main className="middle" id="main" tabIndex={-1}>
+        <main className="middle is-alone" id="main" tabIndex={-1}>
           <TopBar session={undefined} />
           {session === undefined ? <NothingOpen /> : <NotAnId session={session} />}
         </main>

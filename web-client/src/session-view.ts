@@ -200,7 +200,7 @@ export function createSessionView(options: SessionViewOptions, world = createSur
 
   /** The page before the first event, or as many as it takes to reach `sequence`. */
   function load(limit: number, { signal, onProgress }: LoadBackOptions = {}, sequence?: number): Promise<void> {
-    loading = (async () => {
+    const mine = (async () => {
       await opened;
       absorb();
       const { signal: over } = edition;
@@ -212,10 +212,14 @@ export function createSessionView(options: SessionViewOptions, world = createSur
       const back = await readBack(server, { first, target, floor, limit, signals: [over, signal], onProgress });
       absorb();
       change({ isLoadingOlder: false, ...(over.aborted ? {} : { ...growBack(state, back.older), floor: back.floor }) });
+      // Whoever is told that it has come may ask for the next one at once.
+      if (back.failure === undefined) loading = undefined;
       await new Promise<void>((resolve) => waiting.push(resolve));
       if (back.failure !== undefined) throw back.failure.cause;
-    })().finally(() => (loading = undefined));
-    return loading;
+    })().finally(() => {
+      if (loading === mine) loading = undefined;
+    });
+    return (loading = mine);
   }
 
   function stop(): void {

@@ -80,10 +80,18 @@ describe('useSession', () => {
   test('asks the last functions, and opens nothing anew for them', async () => {
     const session = new ScriptedSession(5);
     const told: string[] = [];
+    let tokens = 0;
     const as = (name: string): UseSessionOptions =>
-      optionsFor(session, { token: () => name, onEvents: (events) => void told.push(`${name}: ${events.length}`) });
+      optionsFor(session, {
+        onEvents: (events) => void told.push(`${name}: ${events.length}`),
+        token() {
+          tokens += 1;
+          return name;
+        },
+      });
     const hook = await renderHook(useSession, as('one'));
     await holds(hook, 5);
+    expect(tokens).toBe(1);
     await hook.render(as('two'));
     told.length = 0;
     session.broadcast(2);

@@ -2,8 +2,11 @@
 import { describe, expect, test, vi } from 'vitest';
 import type { SessionSnapshot } from '../../../web-client/src/session-view.ts';
 import { eventOf, frames, problem, ScriptedSession } from '../../support/scripted-session.ts';
+import { grow } from '../../../web-client/src/session-window.ts';
 import { isContiguous, viewScripted } from '../../support/viewed-session.ts';
 import type { Viewed } from '../../support/viewed-session.ts';
+
+vi.mock('../../../web-client/src/session-window.ts', { spy: true });
 
 async function expectGone(viewed: Viewed): Promise<void> {
   viewed.view.stop();
@@ -33,6 +36,20 @@ function withFloor(session: ScriptedSession, floor: number): void {
     );
     const [first, last] = [events[0]?.sequence ?? null, events.at(-1)?.sequence ?? null];
     return Response.json({ events, first, last, head: session.head, floor });
+  };
+}
+
+/** One answer of the server is on its way until the test lets it arrive. */
+function held(session: ScriptedSession, query: string): { readonly fetch: typeof fetch; arrive(): void } {
+  let arrive = (): void => undefined;
+  const arrived = new Promise<void>((resolve) => (arrive = resolve));
+  return {
+    async fetch(input, init) {
+      const response = await session.fetch(input, init);
+      if ((input as string).includes(query)) await arrived;
+      return response;
+    },
+    arrive: () => arrive(),
   };
 }
 
@@ -249,6 +266,21 @@ describe('a view tells of its changes', () => {
 });
 
 describe('a reader who goes back', () => {
+  test('is there for whoever asks for it as soon as the page before it is told', async () => {
+    const viewed = viewScripted({ of: new ScriptedSession(1_000), initial: 100 });
+    await viewed.settle();
+    // as a screen does whose reader is at its top: only a change of the snapshot makes it ask
+    const stopAsking = viewed.view.subscribe(() => {
+      const { hasOlder, isLoadingOlder } = viewed.view.getSnapshot();
+      if (hasOlder && !isLoadingOlder) void viewed.view.loadOlder(100);
+    });
+    void viewed.view.loadOlder(100);
+    for (let page = 0; page < 20; page += 1) await viewed.settle();
+    expect(viewed.span).toEqual([1, 1_000]);
+    expect(viewed.pages).toHaveLength(10);
+    stopAsking();
+  });
+
   test('gets a page at a time, each asked for once', async () => {
     const viewed = viewScripted({ of: new ScriptedSession(30), initial: 10 });
     await viewed.settle();
@@ -266,17 +298,8 @@ describe('a reader who goes back', () => {
 
   test('sees that a page is on its way; what comes live meanwhile stays, and what waits for it is not trimmed away [friday-studio PR#206]', async () => {
     const session = new ScriptedSession(300);
-    let arrive: (() => void) | undefined;
-    const viewed = viewScripted({
-      of: session,
-      initial: 100,
-      most: 150,
-      async fetch(input, init) {
-        const response = await session.fetch(input, init);
-        if ((input as string).includes('before=201')) await new Promise<void>((resolve) => (arrive = resolve));
-        return response;
-      },
-    });
+    const page = held(session, 'before=201');
+    const viewed = viewScripted({ of: session, initial: 100, most: 150, fetch: page.fetch });
     await viewed.settle();
     const loading = viewed.view.loadOlder(50);
     await viewed.settle();
@@ -284,7 +307,7 @@ describe('a reader who goes back', () => {
     session.broadcast(100);
     await viewed.settle();
     expect([viewed.span, viewed.now.isLoadingOlder]).toEqual([[201, 400], true]);
-    arrive?.();
+    page.arrive();
     await viewed.finish(loading);
     expect([viewed.span, viewed.now.isLoadingOlder, isContiguous(viewed.now.events)]).toEqual([
       [151, 400],
@@ -356,6 +379,20 @@ describe('a reader who goes back', () => {
     await expectGone(viewed);
   });
 
+  test('asks no more when a page is empty, whatever the server says of its floor', async () => {
+    const session = new ScriptedSession(50);
+    const viewed = viewScripted({ of: session, initial: 10 });
+    await viewed.settle();
+    const empty = { events: [], first: null, last: null, head: 50, floor: 0 };
+    session.meet = ({ path }) => {
+      if (!path.endsWith('/events')) return undefined;
+      return viewed.pages.length > 5 ? problem(500, 'internal') : Response.json(empty);
+    };
+    await viewed.finish(viewed.view.loadBackTo(1));
+    expect([viewed.pages.length, viewed.now.hasOlder, viewed.span]).toEqual([2, false, [41, 50]]);
+    await expectGone(viewed);
+  });
+
   test('can do so in a session that has ended, but not in a view that was stopped', async () => {
     const viewed = viewScripted({ of: new ScriptedSession(30), initial: 10 });
     await viewed.settle();
@@ -401,11 +438,15 @@ describe('a view of a long session', () => {
     const viewed = viewScripted({ of: session, most: 400 });
     await viewed.settle();
     const kept: SessionSnapshot[] = viewed.snapshots.slice();
+    vi.mocked(grow).mockClear();
     for (let index = 0; index < 30; index += 1) {
       session.broadcast(300);
       await viewed.world.clock.advance(1);
     }
     expect(viewed.snapshots).toEqual(kept);
+    const taken = vi.mocked(grow).mock.calls.map(([, arrived]) => arrived.length);
+    expect(taken.length).toBeGreaterThan(3);
+    expect(Math.max(...taken), 'no heap of what waits to be shown').toBeLessThanOrEqual(1_300);
     await viewed.settle();
     expect(viewed.now.events.length).toBeLessThanOrEqual(400);
     expect([viewed.now.cursor, isContiguous(viewed.now.events)]).toEqual([9_000, true]);
@@ -433,25 +474,32 @@ describe('a session that is not what it was', () => {
 
   test.each(['ahead', 'restored'] as const)('is opened anew at its end when it is another (%s)', async (reason) => {
     const session = new ScriptedSession(500);
-    const viewed = viewScripted({ of: session, initial: 10 });
+    const page = held(session, 'before=491');
+    const states: string[] = [];
+    const viewed = viewScripted({
+      of: session,
+      initial: 10,
+      fetch: page.fetch,
+      onStatus: ({ state }) => void states.push(state),
+    });
     await viewed.settle();
     const loading = viewed.view.loadOlder(10);
+    await viewed.settle();
     session.events.splice(300);
     session.last.say(frames.reset(reason, 0, 300));
     await viewed.settle();
+    page.arrive();
     await viewed.finish(loading);
-    expect(viewed.now).toMatchObject({
-      reset: { reason, cursor: 0 },
-      cursor: 300,
-      head: 300,
-      status: { state: 'live' },
-    });
-    expect([viewed.span, viewed.now.timeline.last]).toEqual([[291, 300], 300]);
+    expect(viewed.now).toMatchObject({ reset: { reason, cursor: 0 }, cursor: 300, head: 300, isLoadingOlder: false });
+    expect(viewed.span, 'the page that came late belongs to what is gone').toEqual([291, 300]);
+    expect(viewed.now.timeline).toMatchObject({ first: 291, last: 300 });
     expect(session.open.length).toBe(1);
+    expect(states).toEqual(['replaying', 'live', 'connecting', 'replaying', 'live']);
     session.broadcast(1);
     await viewed.settle();
     expect(viewed.span).toEqual([291, 301]);
     await expectGone(viewed);
+    expect(states.slice(5)).toEqual(['stopped']);
   });
 
   test('goes on from its floor when it is another and the reader said where to start', async () => {

@@ -11,11 +11,13 @@ export interface Polled<T> {
   readonly error: FollowError | undefined;
 }
 
+const MOST_WAIT_MS = 5_000;
+
 const nothing: Polled<never> = { value: undefined, error: undefined };
 
 /**
  * `ask` is a new function when the question is another one: what is known of the old one is forgotten then. Undefined
- * asks nothing. A refusal that is final ends the polling until the question changes.
+ * asks nothing. In vain it asks more and more seldom; what is deleted stays so, and is not asked for again.
  */
 export function usePoll<T>(ask: ((signal: AbortSignal) => Promise<T>) | undefined, everyMs: number): Polled<T> {
   const [polled, setPolled] = useState<{ readonly of: typeof ask; readonly known: Polled<T> }>();
@@ -26,20 +28,26 @@ export function usePoll<T>(ask: ((signal: AbortSignal) => Promise<T>) | undefine
     let timer: Timer | undefined;
     let isAsking = false;
     let isFinal = false;
+    let failures = 0;
     const again = (): void => {
       timer?.cancel();
-      timer = isFinal || stop.signal.aborted ? undefined : systemClock.after(everyMs, poll);
+      const waitMs = Math.max(everyMs, Math.min(everyMs * 2 ** failures, MOST_WAIT_MS));
+      timer = isFinal || stop.signal.aborted ? undefined : systemClock.after(waitMs, poll);
     };
     const poll = (): void => {
-      if (document.hidden || isAsking) return;
+      if (document.hidden || isAsking || isFinal) return;
       isAsking = true;
       ask(stop.signal)
         .then(
-          (value) => setPolled({ of: ask, known: { value, error: undefined } }),
+          (value) => {
+            failures = 0;
+            setPolled({ of: ask, known: { value, error: undefined } });
+          },
           (thrown: unknown) => {
             const error = toFollowError(thrown);
             if (stop.signal.aborted) return;
-            isFinal = error.code === 'refused' || error.code === 'not_ledgerline';
+            failures += 1;
+            isFinal = error.problem === 'session_deleted';
             setPolled((before) => ({
               of: ask,
               known: { value: before?.of === ask ? before.known.value : undefined, error },
@@ -53,10 +61,12 @@ export function usePoll<T>(ask: ((signal: AbortSignal) => Promise<T>) | undefine
     };
     poll();
     document.addEventListener('visibilitychange', poll);
+    addEventListener('online', poll);
     return () => {
       stop.abort();
       timer?.cancel();
       document.removeEventListener('visibilitychange', poll);
+      removeEventListener('online', poll);
     };
   }, [ask, everyMs]);
 

@@ -17,20 +17,22 @@ export function SessionEnd({ status, last, restart }: SessionEndProps): ReactEle
       return (
         <div className="session-end" data-end={end.reason}>
           <p>
-          {end.reason === 'closed'
-            ? `The session was closed at ${formatInteger(last)}. Nothing more will come; a new session goes on elsewhere.`
-            : 'The session was deleted. What is here is all that this browser still has of it.'}
-          </p></div>
+            {end.reason === 'closed'
+              ? `The session was closed at ${formatInteger(last)}. Nothing more will come; a new session goes on elsewhere.`
+              : 'The session was deleted. What is here is all that this browser still has of it.'}
+          </p>
+        </div>
       );
     case 'refused':
       return (
         <div className="session-end is-refused" data-end="refused">
           <p>
-          The stream was refused: {end.error.message}{' '}
-          <button type="button" className="button quiet" onClick={restart}>
-            Try again
-          </button>
-          </p></div>
+            The stream was refused: {end.error.message}{' '}
+            <button type="button" className="button quiet" onClick={restart}>
+              Try again
+            </button>
+          </p>
+        </div>
       );
     case 'aborted':
       return undefined;

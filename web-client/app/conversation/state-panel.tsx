@@ -24,7 +24,7 @@ function StatePanel({ title, children, state }: StatePanelProps): ReactElement {
 
 export const NothingOpen = (): ReactElement => (
   <StatePanel title="No session is open" state="none">
-    <p>Open one by its id, or make a new one, on the left.</p>
+    <p>Open one by its id or make a new one, under “Sessions”.</p>
   </StatePanel>
 );
 

@@ -54,9 +54,12 @@ export function useStick(virtualizer: RefObject<Rows | undefined>): Stick {
   return { isAtEnd, stuck, scrollToFn, onScroll, stick };
 }
 
-/** After each rendering, for each may have moved the end. */
+/** After each change of what there is to scroll; to ask where the end is costs a layout, so not after each token. */
 export function useStayAtEnd(virtualizer: Rows, stuck: RefObject<boolean>): void {
+  const totalPixels = virtualizer.getTotalSize();
+  const { count } = virtualizer.options;
   useLayoutEffect(() => {
-    if (stuck.current && !virtualizer.isAtEnd(1)) virtualizer.scrollToEnd();
-  });
+    const hasRows = count > 0 && totalPixels > 0;
+    if (hasRows && stuck.current && !virtualizer.isAtEnd(1)) virtualizer.scrollToEnd();
+  }, [virtualizer, stuck, totalPixels, count]);
 }
