@@ -42,10 +42,11 @@ export interface AppendStreamOptions {
  *
  * Readers find an answer by its `start`, and its end by a `finish`, `abort` or `error`. So that every answer has exactly
  * one beginning and one end, a stream without a `start` or an end gets one, `finish` moves behind whatever still follows
- * it, and of every further `start` and `finish` (those of merged streams) only the metadata is kept.
+ * it, and of every further `start` and end (those of merged streams) only the metadata is kept.
  *
- * When the stream breaks, readers get an `error` chunk, and the promise rejects with the stream's own error. When the
- * producer refuses, the stream is cancelled, and the promise rejects with the `ProducerError`.
+ * When the stream breaks, the promise rejects with the stream's own error, and readers get an `error` chunk, unless they
+ * had an end before. When the producer refuses, the stream is cancelled, and the promise rejects with the
+ * `ProducerError`.
  */
 export async function appendUIMessageStream(
   producer: Producer,
@@ -54,6 +55,7 @@ export async function appendUIMessageStream(
 ): Promise<{ last: number }> {
   let hasBegun = false;
   let hasEnded = false;
+  /** The end, unless another one comes first. */
   let finish: UIMessageChunk | undefined;
 
   async function append(chunk: UIMessageChunk): Promise<void> {
@@ -64,39 +66,69 @@ export async function appendUIMessageStream(
     if (chunk !== undefined && 'messageMetadata' in chunk) await append(metadataChunk(chunk.messageMetadata));
   }
 
+  async function begin(chunk: UIMessageChunk): Promise<void> {
+    await append(named(chunk, options.messageId));
+    hasBegun = true;
+  }
+
+  async function end(chunk: UIMessageChunk): Promise<void> {
+    const held = finish;
+    finish = undefined;
+    if (held !== chunk) await appendMetadata(held);
+    await append(chunk);
+    hasEnded = true;
+  }
+
   async function take(chunk: UIMessageChunk): Promise<void> {
     const isStart = chunk.type === 'start';
     if (!hasBegun) {
-      hasBegun = true;
-      await append(named(isStart ? chunk : { type: 'start' }, options.messageId));
+      await begin(isStart ? chunk : { type: 'start' });
       if (isStart) return;
     }
-    if (isStart) {
+    if (isStart || (hasEnded && isEnd(chunk))) {
       await appendMetadata(chunk);
     } else if (chunk.type === 'finish') {
       await appendMetadata(finish);
       finish = chunk;
-    } else {
-      hasEnded ||= chunk.type === 'abort' || chunk.type === 'error';
-      await append(chunk);
+    } else await (isEnd(chunk) ? end(chunk) : append(chunk));
+  }
+
+  /** So that nobody waits for what does not come. */
+  async function tellReaders(thrown: unknown): Promise<void> {
+    try {
+      if (!hasBegun) await begin({ type: 'start' });
+      if (!hasEnded) await end(errorChunk(textFor(thrown, options)));
+      await producer.flush();
+    } catch {
+      // It is the producer itself that failed, of which the caller hears anyway.
     }
   }
 
   try {
     for await (const chunk of chunksOf(stream)) await take(checked(chunk));
-    if (finish !== undefined) await append(finish);
-    else if (hasBegun && !hasEnded) await append({ type: 'finish' });
+    if (hasBegun && !hasEnded) await end(finish ?? { type: 'finish' });
     return await producer.flush();
   } catch (thrown) {
-    const errorText = options.onError?.(thrown) ?? 'An error occurred.';
-    const start = hasBegun ? [] : [named({ type: 'start' }, options.messageId)];
-    await tellReaders(producer, [...start, errorChunk(errorText)]);
+    await tellReaders(thrown);
     throw thrown;
   }
 }
 
 const metadataChunk = (messageMetadata: unknown) => ({ type: 'message-metadata', messageMetadata });
 const errorChunk = (errorText: string) => ({ type: 'error', errorText });
+
+/** Nothing of the answer follows. */
+const isEnd = ({ type }: UIMessageChunk): boolean => type === 'finish' || type === 'abort' || type === 'error';
+
+function textFor(thrown: unknown, { onError }: AppendStreamOptions): string {
+  const standard = 'An error occurred.';
+  try {
+    return onError?.(thrown) ?? standard;
+  } catch {
+    // The caller asked why the stream broke, and hears that instead.
+    return standard;
+  }
+}
 
 function named(start: UIMessageChunk & { readonly messageId?: unknown }, id: string | undefined) {
   const messageId = start.messageId ?? id;
@@ -128,14 +160,4 @@ function checked(chunk: unknown): UIMessageChunk {
     return chunk as UIMessageChunk;
   }
   throw ownError('malformed', 'a chunk of a UI message stream is an object with a type', { where: 'data' });
-}
-
-/** So that nobody waits for what does not come. */
-async function tellReaders(producer: Producer, chunks: readonly UIMessageChunk[]): Promise<void> {
-  try {
-    for (const chunk of chunks) await producer.append('ui.chunk', chunk, { isDelta: false });
-    await producer.flush();
-  } catch {
-    // It is the producer itself that failed, of which the caller hears anyway.
-  }
 }

@@ -169,6 +169,22 @@ describe('an answer has one beginning and one end', () => {
     expect(chunks()).toEqual(stream);
   });
 
+  test('when it tells an error of its own: what follows ends nothing again', async () => {
+    const { producer, chunks } = house();
+    const error = { type: 'error', errorText: 'no model' } as const;
+    const ends: UIMessageChunk[] = [{ ...finish, messageMetadata: 2 }, { type: 'abort' }, { ...error, errorText: '!' }];
+    await appendUIMessageStream(producer, of(start, error, { type: 'finish-step' }, ...ends));
+    const kept = [{ type: 'finish-step' }, { type: 'message-metadata', messageMetadata: 2 }];
+    expect(chunks()).toEqual([start, error, ...kept]);
+  });
+
+  test('when one of its parts has finished and another one fails: the failure is its end', async () => {
+    const { producer, chunks } = house();
+    const error = { type: 'error', errorText: 'no model' } as const;
+    await appendUIMessageStream(producer, of(start, { ...finish, messageMetadata: 1 }, ...text('a'), error));
+    expect(chunks()).toEqual([start, ...text('a'), { type: 'message-metadata', messageMetadata: 1 }, error]);
+  });
+
   test('and a stream without a chunk is no answer', async () => {
     const { producer, chunks } = house();
     expect(await appendUIMessageStream(producer, of())).toEqual({ last: 0 });
@@ -201,6 +217,30 @@ describe('a stream that breaks', () => {
     expect(chunks()).toEqual([{ type: 'start' }, { type: 'error', errorText: 'sorry: 20' }]);
   });
 
+  test('tells the usual when nobody can say what to tell', async () => {
+    const { producer, chunks } = house();
+    const onError = (): never => {
+      throw new Error('of onError');
+    };
+    await expect(appendUIMessageStream(producer, breaking(secret, start), { onError })).rejects.toBe(secret);
+    expect(chunks()).toEqual([start, { type: 'error', errorText: 'An error occurred.' }]);
+  });
+
+  test.each(['error', 'abort'] as const)('behind its own %s has ended before', async (type) => {
+    const { producer, chunks } = house();
+    const end = { type, errorText: 'no model' } as UIMessageChunk;
+    await expect(appendUIMessageStream(producer, breaking(secret, start, end))).rejects.toBe(secret);
+    expect(chunks()).toEqual([start, end]);
+  });
+
+  test('behind a finish that was held back has not ended', async () => {
+    const { producer, chunks } = house();
+    const broken = breaking(secret, start, { ...finish, messageMetadata: 1 });
+    await expect(appendUIMessageStream(producer, broken)).rejects.toBe(secret);
+    const metadata = { type: 'message-metadata', messageMetadata: 1 };
+    expect(chunks()).toEqual([start, metadata, { type: 'error', errorText: 'An error occurred.' }]);
+  });
+
   test.each([null, 'text', {}, { type: 7 }])('is what yields %j', async (chunk) => {
     const { producer, chunks } = house();
     await expect(appendUIMessageStream(producer, of(start, chunk as unknown as UIMessageChunk))).rejects.toMatchObject({
@@ -214,6 +254,14 @@ describe('a stream that breaks', () => {
     const file = { type: 'file', mediaType: 'image/png', url: `data:${'x'.repeat(2 ** 20)}` } as const;
     await expect(appendUIMessageStream(producer, of(start, file))).rejects.toMatchObject({ code: 'too_large' });
     expect(chunks()).toEqual([start, { type: 'error', errorText: 'An error occurred.' }]);
+  });
+
+  test.each(['start', 'finish'] as const)('is what yields a %s beyond the size of an event', async (type) => {
+    const { producer, chunks } = house();
+    const huge = { type, messageMetadata: 'x'.repeat(2 ** 20) } as UIMessageChunk;
+    const stream = type === 'start' ? of(huge) : of({ type: 'start' }, huge);
+    await expect(appendUIMessageStream(producer, stream)).rejects.toMatchObject({ code: 'too_large' });
+    expect(chunks()).toEqual([{ type: 'start' }, { type: 'error', errorText: 'An error occurred.' }]);
   });
 });
 
