@@ -14,10 +14,11 @@ export function readHistory(options: HistoryOptions): Promise<HistoryPage> {
 }
 
 /**
- * The union of both, ascending by sequence, each once. What is known stays as it is, so that a page that comes late
- * overwrites nothing; `known` itself is returned when `more` adds nothing.
+ * The union of both, each once; both ascend, and so does it. What is known stays as it is, so that a page that comes
+ * late overwrites nothing; `known` itself is returned when `more` adds nothing.
  */
 export function mergeEvents(known: readonly SessionEvent[], more: readonly SessionEvent[]): readonly SessionEvent[] {
+  if ((more.at(-1)?.sequence ?? Infinity) < (known[0]?.sequence ?? 0)) return more.concat(known);
   const all = new Map([...more, ...known].map((event) => [event.sequence, event]));
   return all.size === known.length ? known : [...all.values()].toSorted((one, other) => one.sequence - other.sequence);
 }

@@ -66,16 +66,17 @@ export function useSession(options: UseSessionOptions): UsedSession {
   return useMemo(() => ({ ...snapshot, ...actions }), [snapshot, actions]);
 }
 
-/** All that is no function. */
+/** All that is no function, and whether there is one. */
 function identityOf(options: UseSessionOptions): string {
   const { url, session, token, credentials, after, share, initial, most } = options;
   const isAsked = typeof token === 'function';
-  return JSON.stringify([url, session, isAsked || [token], credentials, after, share, initial, most]);
+  const hasFetch = options.fetch !== undefined;
+  return JSON.stringify([url, session, isAsked || [token], hasFetch, credentials, after, share, initial, most]);
 }
 
 /** The functions, looked up when they are called. */
 function lastOf(latest: { readonly current: UseSessionOptions }): Partial<SessionViewOptions> {
-  const { token } = latest.current;
+  const { token, fetch: given } = latest.current;
   return {
     token:
       typeof token === 'function'
@@ -84,7 +85,8 @@ function lastOf(latest: { readonly current: UseSessionOptions }): Partial<Sessio
             return typeof last === 'function' ? last() : (last ?? '');
           }
         : token,
-    fetch: (input, init) => (latest.current.fetch ?? fetch)(input, init),
+    // Without one of the caller's, an address or a token that can never be sent is told from a network that is away.
+    fetch: given && ((input, init) => (latest.current.fetch ?? given)(input, init)),
     onEvents: (events) => latest.current.onEvents?.(events),
     onReset: (reset) => latest.current.onReset?.(reset),
     onStatus: (status) => latest.current.onStatus?.(status),

@@ -15,8 +15,10 @@ import { whenAborted } from './when-aborted.ts';
 
 /** So long the lock is held when the session is over and everybody was told. */
 const LINGER_MS = 500;
-/** Whoever was robbed is told within this time. */
-const CLAIM_MS = 1_000;
+/** Whoever was robbed is told within this time, which is less than two asks take. */
+const CLAIM_MS = 500;
+/** Nobody was heard of for so long: nobody is there. The timers of a hidden tab may be a minute late. */
+const LONELY_MS = 100_000;
 
 export interface SharedReaderOptions {
   readonly server: Pick<SessionServer, 'history'>;
@@ -67,14 +69,22 @@ async function share(options: SharedReaderOptions, own: Recipient, signal: Abort
   /** Says where this one is, if it leads. */
   let tell: (() => void) | undefined;
   let wake: Wake | undefined;
-  let hasCompany = false;
+  let heardAtMs = -Infinity;
+  const hasCompany = (): boolean => clock.now() - heardAtMs < LONELY_MS;
 
   const finish = (how?: End): void => {
     if (!over.signal.aborted) end = how;
     over.abort();
     queue.abort();
   };
-  const cursor = createTabCursor({ recipient: own, server, clock, signal: over.signal, finish });
+  const cursor = createTabCursor({
+    recipient: own,
+    server,
+    clock,
+    signal: over.signal,
+    isLeading: () => tell !== undefined,
+    finish,
+  });
   const watch = createTabWatch({
     clock,
     ask() {
@@ -88,7 +98,7 @@ async function share(options: SharedReaderOptions, own: Recipient, signal: Abort
   });
 
   function hear(message: TabMessage): void {
-    hasCompany = true;
+    heardAtMs = clock.now();
     if (message.kind === 'ask') {
       if (tell === undefined) return;
       if (message.wake !== undefined) options.wake(message.wake);
@@ -114,8 +124,8 @@ async function share(options: SharedReaderOptions, own: Recipient, signal: Abort
       // a later leader has spoken: this one was robbed, it seems, and will be told
       if (mine < term || office.signal.aborted) return;
       const message: LeaderMessage = { ...statement, term: mine };
-      // one that never heard of others spares itself the copies
-      if (message.kind !== 'events' || hasCompany) channel.post(message);
+      // one that is alone spares itself the copies
+      if (message.kind !== 'events' || hasCompany()) channel.post(message);
       cursor.hear(message);
     };
     const leader = createTabLeader({
@@ -124,7 +134,7 @@ async function share(options: SharedReaderOptions, own: Recipient, signal: Abort
       signal: office.signal,
       say,
       cursor,
-      hasCompany: () => hasCompany,
+      hasCompany,
       resign() {
         hasResigned = true;
         leave();
@@ -155,6 +165,7 @@ async function share(options: SharedReaderOptions, own: Recipient, signal: Abort
   }
   const stopListening = surroundings.onWake((how) => {
     if (tell !== undefined) return;
+    if (cursor.hurry()) return;
     wake = how === 'asked' ? how : 'visible';
     watch.start();
   });

@@ -2,47 +2,20 @@
 import { readFirstPage } from './first-page.ts';
 import { FollowError } from './follow-error.ts';
 import { followSession } from './follow-session.ts';
-import type { Follower, FollowerStatus, FollowOptions } from './follow-session.ts';
+import type { Follower, FollowerStatus } from './follow-session.ts';
 import { oncePerFrame } from './frame-schedule.ts';
 import type { Reset } from './recipient.ts';
 import type { SessionEvent } from './session-event.ts';
 import { createSessionServer } from './session-server.ts';
 import type { SessionSnapshot } from './session-snapshot.ts';
+import type { SessionView, SessionViewOptions } from './session-view-shape.ts';
 import { above, emptyWindow, grow, growBack, trim } from './session-window.ts';
 import { readBack } from './read-back.ts';
 import type { LoadBackOptions } from './read-back.ts';
 import { createSurroundings } from './surroundings.ts';
 import { handOn } from './token-hand-on.ts';
 
-export type { LoadBackOptions, SessionSnapshot };
-
-export interface SessionViewOptions extends FollowOptions {
-  /** Events of the first screen: 1 to 1,000, 200 if absent. None are read if `after` says where to start. */
-  readonly initial?: number | undefined;
-  /** Events kept while the reader is at the end, 20,000 if absent. */
-  readonly most?: number | undefined;
-}
-
-export interface SessionView {
-  getSnapshot(): SessionSnapshot;
-  /** Called at most once per animation frame, every 100 ms where there are none. Returns how to listen no more. */
-  subscribe(listener: () => void): () => void;
-  /**
-   * The page before the first event: 1 to 1,000 events, 200 if `limit` is absent. Asked for again meanwhile, it is the
-   * same page. Resolves when the snapshot has it. Rejects with a `FollowError`; `unavailable` and `token` may pass.
-   */
-  loadOlder(limit?: number): Promise<void>;
-  /**
-   * All pages back to the one that holds `sequence`; shown at once when they are there, or as many as have come when
-   * `signal` aborts. The reader is not at the end any more. Rejects as `loadOlder` does, and shows what has come.
-   */
-  loadBackTo(sequence: number, options?: LoadBackOptions): Promise<void>;
-  /** Whether the reader looks at the newest events, as at first. If not, nothing is taken from under the reader's eyes. */
-  setAtEnd(isAtEnd: boolean): void;
-  /** Severs the connection and comes back from the cursor; cuts a wait short. */
-  reconnect(): void;
-  stop(): void;
-}
+export type { LoadBackOptions, SessionSnapshot, SessionView, SessionViewOptions };
 
 const FIRST_EVENTS = 200;
 const MOST_EVENTS = 20_000;
@@ -65,6 +38,8 @@ export function createSessionView(options: SessionViewOptions, world = createSur
   let loading: Promise<void> | undefined;
   let cutWait: (() => void) | undefined;
   let isAtEnd = true;
+  /** Who needs that nothing is taken away, wherever the reader looks. */
+  const keepers = new Set<object>();
   let arrived: readonly SessionEvent[] = [];
   let state: SessionSnapshot = {
     ...emptyWindow,
@@ -109,7 +84,7 @@ export function createSessionView(options: SessionViewOptions, world = createSur
     const grown = grow(state, arrived);
     arrived = [];
     // While an older page is on its way, its place must stay where it is.
-    state = { ...state, ...(isAtEnd && loading === undefined ? trim(grown, most) : grown) };
+    state = { ...state, ...(isAtEnd && keepers.size === 0 && loading === undefined ? trim(grown, most) : grown) };
   }
 
   function show(status: FollowerStatus): void {
@@ -222,6 +197,12 @@ export function createSessionView(options: SessionViewOptions, world = createSur
     return (loading = mine);
   }
 
+  function keepAll(): () => void {
+    const keeper = {};
+    keepers.add(keeper);
+    return () => void keepers.delete(keeper);
+  }
+
   function stop(): void {
     edition.abort();
     lifetime.abort();
@@ -239,11 +220,19 @@ export function createSessionView(options: SessionViewOptions, world = createSur
     },
     loadOlder: (limit = FIRST_EVENTS) => loading ?? load(limit),
     async loadBackTo(sequence, how) {
-      isAtEnd = false;
-      while (loading !== undefined) await loading.catch(() => undefined);
-      return load(PAGE_EVENTS, how, sequence);
+      const { signal: over } = edition;
+      const release = keepAll();
+      try {
+        while (loading !== undefined) await loading.catch(() => undefined);
+        await load(PAGE_EVENTS, how, sequence);
+        // Else the reader stays where it was.
+        if (!over.aborted && how?.signal?.aborted !== true) isAtEnd = false;
+      } finally {
+        release();
+      }
     },
     setAtEnd: (isThere) => void (isAtEnd = isThere),
+    keepAll,
     reconnect: () => (follower === undefined ? cutWait?.() : follower.reconnect()),
     stop,
   };

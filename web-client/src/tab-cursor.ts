@@ -8,6 +8,7 @@ import type { End, Recipient, Reset } from './recipient.ts';
 import type { SessionEvent } from './session-event.ts';
 import type { HistoryPage, SessionServer } from './session-server.ts';
 import type { LeaderState, Statement } from './tab-channel.ts';
+import { whenAborted } from './when-aborted.ts';
 
 /** What is held while history is read or the consumer is at work. What comes beyond is read again. */
 const MOST_HELD_EVENTS = 500;
@@ -18,6 +19,8 @@ export interface TabCursorParts {
   readonly server: Pick<SessionServer, 'history'>;
   readonly clock: Clock;
   readonly signal: AbortSignal;
+  /** What it hears comes over a connection of its own, whose token the server took. */
+  readonly isLeading: () => boolean;
   /** There is nothing more to come. */
   readonly finish: (end: End) => void;
 }
@@ -28,9 +31,12 @@ export interface TabCursor {
   readonly work: Promise<void> | undefined;
   /** The leader should look after its connection: it knows less than this follower has, or its next try is overdue. */
   readonly isNeglected: boolean;
+  /** Ends the wait for history, if there is one. */
+  hurry(): boolean;
 }
 
-export function createTabCursor({ recipient, server, clock, signal, finish }: TabCursorParts): TabCursor {
+export function createTabCursor(parts: TabCursorParts): TabCursor {
+  const { recipient, server, clock, signal, finish } = parts;
   let held: (readonly SessionEvent[])[] = [];
   let heldEvents = 0;
   /** The highest sequence that anybody spoke of. */
@@ -41,10 +47,15 @@ export function createTabCursor({ recipient, server, clock, signal, finish }: Ta
   let ended: 'closed' | 'deleted' | undefined;
   let shown = '';
   let isDoubtful = false;
+  /** The server gave it a page, so it may hear what the others hear. */
+  let isAdmitted = false;
+  let wait: AbortController | undefined;
   let failures = 0;
   let work: Promise<void> | undefined;
+  let isHeard = false;
 
-  const isAhead = (): boolean => leader.head !== undefined && leader.head < Number(recipient.cursor);
+  const isAhead = (): boolean =>
+    leader.kind === 'live' && leader.head !== undefined && leader.head < Number(recipient.cursor);
 
   function hear(message: Statement): void {
     switch (message.kind) {
@@ -55,7 +66,7 @@ export function createTabCursor({ recipient, server, clock, signal, finish }: Ta
         leader = { ...message.state, head: message.head };
         head = Math.max(head, message.head ?? 0);
         reached = Math.max(reached, message.cursor);
-        // it has not caught up yet, or the database was restored and this follower did not hear of it
+        // its connection may be a dead one; or the database was restored, and this follower did not hear of it
         isDoubtful = isAhead();
         break;
       case 'reset':
@@ -66,6 +77,7 @@ export function createTabCursor({ recipient, server, clock, signal, finish }: Ta
         reached = Math.max(reached, message.cursor);
         break;
     }
+    isHeard = true;
     work ??= run();
   }
 
@@ -78,6 +90,8 @@ export function createTabCursor({ recipient, server, clock, signal, finish }: Ta
 
   function restart(from: Reset): void {
     reset = from;
+    // told again where it is, as the head has fallen
+    shown = '';
     head = from.head;
     reached = from.cursor;
     held = [];
@@ -89,7 +103,9 @@ export function createTabCursor({ recipient, server, clock, signal, finish }: Ta
     // not before the promise is in `work`
     await Promise.resolve();
     try {
-      while (!signal.aborted && (await step()));
+      // What is heard while a step comes to its end finds `work` still there, and nobody but this to look again.
+      do isHeard = false;
+      while (!signal.aborted && ((await step()) || isHeard));
     } catch (cause) {
       finish({ kind: 'refused', error: new FollowError('failed', 'what takes the events threw', { cause }) });
     }
@@ -100,10 +116,11 @@ export function createTabCursor({ recipient, server, clock, signal, finish }: Ta
   async function step(): Promise<boolean> {
     if (reset !== undefined) takeReset(reset);
     if (ended === 'deleted') return end(ended);
+    isAdmitted ||= leader.head !== undefined && parts.isLeading();
     show();
     const { cursor } = recipient;
     if (cursor !== 'head') {
-      const events = next(cursor) ?? (reached > cursor || isDoubtful ? await read(cursor) : undefined);
+      const events = (isAdmitted ? next(cursor) : undefined) ?? (isBehind(cursor) ? await read(cursor) : undefined);
       if (events !== undefined) {
         if (events.length > 0) await recipient.events(events);
         return true;
@@ -111,6 +128,9 @@ export function createTabCursor({ recipient, server, clock, signal, finish }: Ta
     }
     return ended !== undefined && end(ended);
   }
+
+  const isBehind = (cursor: number): boolean =>
+    reached > cursor || isDoubtful || (!isAdmitted && leader.head !== undefined);
 
   function takeReset(from: Reset): void {
     const cursor = Number(recipient.cursor);
@@ -139,7 +159,7 @@ export function createTabCursor({ recipient, server, clock, signal, finish }: Ta
       shown = 'replaying';
       recipient.hello(start, top);
     }
-    if (shown !== 'live' && leader.kind === 'live' && start >= reached) {
+    if (shown !== 'live' && leader.kind === 'live' && isAdmitted && start >= reached) {
       shown = 'live';
       recipient.connected(top);
     }
@@ -180,6 +200,7 @@ export function createTabCursor({ recipient, server, clock, signal, finish }: Ta
     if (last - cursor !== events.length) return failed(new FollowError('unavailable', 'a page with a hole'));
     failures = 0;
     isDoubtful = false;
+    isAdmitted = true;
     head = Math.max(head, page.head);
     if (events.length === 0) reached = cursor;
     return events;
@@ -195,18 +216,26 @@ export function createTabCursor({ recipient, server, clock, signal, finish }: Ta
     const waitMs = Math.max(error.retryAfterMs ?? 0, backoffMs(failures, clock.random()));
     shown = '';
     recipient.waiting(error.code === 'token' ? 'token' : 'unreachable', waitMs, failures);
-    await pause(clock, waitMs, signal);
+    wait = new AbortController();
+    const stopListening = whenAborted(signal, () => wait?.abort());
+    await pause(clock, waitMs, wait.signal);
+    stopListening();
+    wait = undefined;
     return [];
   }
 
   return {
     hear,
+    hurry() {
+      wait?.abort();
+      return wait !== undefined;
+    },
     get work() {
       return work;
     },
     get isNeglected() {
       // the timers of a hidden tab may be a minute late
-      return leader.kind === 'waiting' ? leader.until < clock.wall() : leader.kind === 'live' && isAhead();
+      return leader.kind === 'waiting' ? leader.until < clock.wall() : isAhead();
     },
   };
 }

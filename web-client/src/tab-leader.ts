@@ -84,7 +84,7 @@ export function createTabLeader({ own, clock, signal, say, hasCompany, resign, .
    */
   function ownTurn(): Promise<void> | undefined {
     const turn = parts.cursor.work;
-    if (turn === undefined || isOwnBehind) return undefined;
+    if (turn === undefined || (isOwnBehind && hasCompany())) return undefined;
     return new Promise((resolve) => {
       const watch = () =>
         clock.after(PATIENCE_MS, () => {

@@ -4,6 +4,8 @@ import type { Clock, Timer } from './clock.ts';
 /** A leader that is silent for so long, or half as long again, is asked. Asked twice in vain, it is dead. */
 const SILENCE_MS = 750;
 const MOST_ASKS = 2;
+/** However much a leader speaks, it is asked so often, so that it knows of its company. */
+const PRESENCE_MS = 30_000;
 /** A timer that is later than this was held back with its whole page, and answers may wait behind it. */
 const LATE_MS = 1_500;
 
@@ -23,11 +25,13 @@ export interface TabWatch {
 
 export function createTabWatch({ clock, ask, dead }: TabWatchParts): TabWatch {
   let heardAtMs = 0;
+  let askedAtMs = 0;
   let unanswered = 0;
   let timer: Timer | undefined;
 
   function askOnce(): void {
     unanswered += 1;
+    askedAtMs = clock.now();
     ask();
   }
 
@@ -39,7 +43,7 @@ export function createTabWatch({ clock, ask, dead }: TabWatchParts): TabWatch {
       const nowMs = clock.now();
       if (nowMs > dueMs + LATE_MS) unanswered = 0;
       if (unanswered >= MOST_ASKS) return dead();
-      if (nowMs - heardAtMs >= SILENCE_MS) askOnce();
+      if (nowMs - heardAtMs >= SILENCE_MS || nowMs - askedAtMs >= PRESENCE_MS) askOnce();
       watch();
     });
   }

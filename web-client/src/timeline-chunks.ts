@@ -44,7 +44,7 @@ export function applyChunk(draft: Draft, chunk: Fields): boolean {
     case 'tool-approval-response':
       return decide(draft, chunk.approvalId, chunk.approved === true ? 'approved' : 'denied', undefined, chunk.reason);
     case 'start':
-      draft.note({ stream: draft.items.length, step: draft.items.length, message: textOf(chunk.messageId) ?? '' });
+      draft.note({ stream: draft.items.length, step: draft.items.length, message: messageOf(draft, chunk.messageId) });
       return true;
     case 'start-step':
       draft.note({ step: draft.items.length });
@@ -83,11 +83,15 @@ function endPart(draft: Draft, space: 'part-message' | 'part-reasoning', id: unk
   return true;
 }
 
+/** Without an id it is named by its beginning, as in a chat; where that is not there, by its end. */
+const messageOf = ({ event }: Draft, id: unknown): string =>
+  typeof id === 'string' && id !== '' ? id : `message-${event.sequence}`;
+
 /** A message that fails or is aborted shows it as its turn's end; without a turn around it, it is a turn by itself. */
 function endMessage(draft: Draft, state?: 'failed' | 'cancelled', error?: unknown): boolean {
   const { stream, message } = draft.memory;
   draft.finish(stream);
-  if (state !== undefined) showTurn(draft, draft.turn ?? message, state, error);
+  if (state !== undefined) showTurn(draft, draft.turn ?? messageOf(draft, message), state, error);
   return true;
 }
 

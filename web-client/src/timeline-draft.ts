@@ -58,7 +58,7 @@ export class Draft {
   event!: SessionEvent;
   turn: string | undefined;
   attempt: number | undefined;
-  /** A newer attempt at its turn has begun before. */
+  /** A newer attempt at its turn has begun before: what this one does moves nothing of that one. */
   isStale = false;
   memory: Memory;
   #own: TimelineItem[] | undefined;
@@ -83,7 +83,7 @@ export class Draft {
   }
 
   note(more: Partial<Pick<Memory, 'thought' | 'stream' | 'step' | 'message'>>): void {
-    this.memory = { ...this.memory, ...more };
+    if (!this.isStale) this.memory = { ...this.memory, ...more };
   }
 
   /** A higher attempt than the turn's last one abandons what that one did. */
@@ -171,12 +171,12 @@ export class Draft {
 
   /** Nothing is being written any more of what the turn has said from `place` on. */
   finish(place: number): void {
-    this.#mark(place, (item) => 'isComplete' in item && !item.isComplete && { isComplete: true });
+    this.#changeFrom(place, (item) => 'isComplete' in item && !item.isComplete && { isComplete: true });
   }
 
   /** What people said stands, whatever becomes of the attempt that ran meanwhile. */
   abandon(place: number): void {
-    this.#mark(
+    this.#changeFrom(
       place,
       (item) => !item.isAbandoned && !(item.kind === 'message' && item.role === 'user') && { isAbandoned: true },
     );
@@ -186,7 +186,7 @@ export class Draft {
   endThought(): void {
     const { thought } = this.memory;
     const item = this.items[thought] as ItemOf<'reasoning'> | undefined;
-    if (item === undefined || item.turn !== this.turn) return;
+    if (item === undefined || item.turn !== this.turn || this.isStale) return;
     if (!item.isComplete) this.#put(thought, item, { isComplete: true });
     this.note({ thought: -1 });
   }
@@ -196,8 +196,8 @@ export class Draft {
     this.memory = { ...this.memory, open: turn === undefined ? others : [...others, turn] };
   }
 
-  #mark(place: number, change: (item: TimelineItem) => false | Partial<TimelineItem>): void {
-    for (let index = place; index < this.items.length; index += 1) {
+  #changeFrom(place: number, change: (item: TimelineItem) => false | Partial<TimelineItem>): void {
+    for (let index = place; index < this.items.length && !this.isStale; index += 1) {
       const item = this.items[index] as TimelineItem;
       const changes = item.turn === this.turn && change(item);
       if (changes !== false) this.#put(index, item, changes);

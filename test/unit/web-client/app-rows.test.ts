@@ -77,6 +77,19 @@ describe('rows', () => {
     [0, 'message 1–1'],
   ])('show the sequence %i in %s', (sequence, row) => expect(seen([rows[findRow(rows, sequence)]!])).toEqual([row]));
 
+  test('show an event that is in none of them near to it, not where its turn began', () => {
+    const turn = foldEvents(emptyTimeline, [
+      ...numbered([
+        ['turn.started', { turn: 't', attempt: 1 }],
+        ['billing.note', {}],
+      ]),
+      { sequence: 9, at, type: 'turn.completed', data: { turn: 't', attempt: 1 } },
+    ]);
+    const spanned = toRows(turn.items, none);
+    expect(seen(spanned)).toEqual(['turn 1–9', 'other 2–2', 'turn_end 9–9']);
+    expect(seen([spanned[findRow(spanned, 5)]!])).toEqual(['other 2–2']);
+  });
+
   test('of nothing are none', () => expect(findRow(toRows([], none), 5)).toBe(-1));
 
   test('tell the fold that hides an item', () => {

@@ -1,6 +1,6 @@
 /** Pages of history join what is known: sorted, each once, and what is known stays. */
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { mergeEvents, readHistory } from '../../../web-client/src/history.ts';
 import type { SessionEvent } from '../../../web-client/src/session-event.ts';
 import { eventOf, ScriptedSession } from '../../support/scripted-session.ts';
@@ -28,6 +28,16 @@ describe('a page', () => {
     expect(sequencesOf(merged)).toEqual(sequencesOf(page(1, 60, '')));
     expect(merged.slice(39)).toEqual(live);
     expect(merged.slice(0, 39).every(({ data }) => data === 'late')).toBe(true);
+  });
+
+  test('that lies wholly before what is known joins it without a sort', () => {
+    const [older, known] = [page(1, 50, 'older'), page(51, 90, 'known')];
+    const sort = vi.spyOn(Array.prototype, 'toSorted');
+    expect(mergeEvents(known, older)).toEqual([...older, ...known]);
+    expect(sort).not.toHaveBeenCalled();
+    expect(mergeEvents(older, known)).toEqual([...older, ...known]);
+    expect(sort).toHaveBeenCalledOnce();
+    sort.mockRestore();
   });
 
   test('that adds nothing gives back what is known itself', () => {

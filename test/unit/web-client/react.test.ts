@@ -136,6 +136,17 @@ describe('useSession', () => {
     await expectGone(hook, session);
   });
 
+  test('tells that no request can be made of its token, unless the caller makes the requests', async () => {
+    const session = new ScriptedSession(5);
+    const broken = { token: 'a\nb', fetch: undefined };
+    const hook = await renderHook(useSession, optionsFor(session, broken));
+    await eventually('it is refused', () => hook.now.status.state === 'stopped');
+    expect(hook.now.error?.code).toBe('failed');
+    await hook.render(optionsFor(session, { token: 'a b' }));
+    await holds(hook, 5);
+    await expectGone(hook, session);
+  });
+
   test('is rendered on a server as connecting, and asks for nothing', () => {
     const session = new ScriptedSession(5);
     const Page = (): string => useSession(optionsFor(session)).status.state;

@@ -160,6 +160,42 @@ describe('a view opens', () => {
     await expectGone(viewed);
   });
 
+  test('handing the stream no answer of the token function that is over by then', async () => {
+    let asked = 0;
+    const valid = new Set<string>();
+    const session = new ScriptedSession(1_000);
+    session.meet = ({ headers }) =>
+      valid.has(headers.get('authorization') ?? '') ? undefined : problem(401, 'unauthorized');
+    const token = () => {
+      valid.add(`Bearer token ${(asked += 1)}`);
+      return `token ${asked}`;
+    };
+    const viewed = viewScripted({ of: session, token });
+    await viewed.settle();
+    const comeBack = async (): Promise<void> => {
+      valid.clear();
+      session.last.cut();
+      await viewed.world.clock.advance(10_000);
+      expect(viewed.now.status).toMatchObject({ state: 'live' });
+    };
+    await comeBack();
+    await viewed.finish(viewed.view.loadOlder());
+    await comeBack();
+    expect(asked).toBe(4);
+    await expectGone(viewed);
+  });
+
+  test('with the answer of the token function that the first page was served for', async () => {
+    let asked = 0;
+    const session = new ScriptedSession(3);
+    session.meet = ({ headers }) =>
+      headers.get('authorization') === 'Bearer token 2' ? undefined : problem(401, 'unauthorized');
+    const viewed = viewScripted({ of: session, token: () => `token ${(asked += 1)}` });
+    await viewed.settle();
+    expect([viewed.now.status.state, asked]).toEqual(['live', 2]);
+    await expectGone(viewed);
+  });
+
   test('not at all, if its signal was aborted before', async () => {
     const viewed = viewScripted({ of: new ScriptedSession(3), signal: AbortSignal.abort() });
     await viewed.settle();
@@ -363,6 +399,62 @@ describe('a reader who goes back', () => {
     expect(viewed.span).toEqual([2_801, 5_000]);
     await viewed.finish(viewed.view.loadBackTo(1));
     expect([viewed.span, isContiguous(viewed.now.events)]).toEqual([[1, 5_000], true]);
+    await expectGone(viewed);
+  });
+
+  test.each([
+    ['was cancelled', 'cancel'],
+    ['fails', 'fail'],
+    ['leads into a session that was restored', 'restore'],
+  ] as const)('by a way that %s leaves the view at its end, which stays small', async (_how, what) => {
+    const session = new ScriptedSession(5_000);
+    const page = held(session, 'limit=1000');
+    const viewed = viewScripted({ of: session, most: 300, fetch: page.fetch });
+    await viewed.settle();
+    const cancelled = new AbortController();
+    const going = viewed.view.loadBackTo(1, { signal: cancelled.signal });
+    const gone = viewed.finish(going.catch((error: unknown) => error));
+    await viewed.settle();
+    if (what === 'cancel') cancelled.abort();
+    else if (what === 'fail') session.meet = ({ path }) => (path.endsWith('/events') ? 'fail' : undefined);
+    else session.last.say(frames.reset('restored', 0, 5_000));
+    page.arrive();
+    expect(await gone).toEqual(what === 'fail' ? expect.objectContaining({ code: 'unavailable' }) : undefined);
+    await viewed.settle();
+    session.broadcast(2_000);
+    await viewed.settle();
+    expect([viewed.now.events.length, viewed.now.cursor]).toEqual([225, 7_000]);
+    await expectGone(viewed);
+  });
+
+  test('by two ways, one of which is cancelled, keeps what the other brought', async () => {
+    const session = new ScriptedSession(5_000);
+    const viewed = viewScripted({ of: session, most: 300 });
+    await viewed.settle();
+    const cancelled = viewed.view.loadBackTo(1, { signal: AbortSignal.abort() });
+    const other = viewed.view.loadBackTo(4_500);
+    await viewed.finish(Promise.all([cancelled, other]));
+    session.broadcast(1);
+    await viewed.settle();
+    expect(viewed.span).toEqual([3_801, 5_001]);
+    await expectGone(viewed);
+  });
+
+  test('page by page is left all of them until it is done, and the view is small again', async () => {
+    const session = new ScriptedSession(1_000);
+    const viewed = viewScripted({ of: session, most: 300 });
+    await viewed.settle();
+    const release = viewed.view.keepAll();
+    for (const first of [601, 401, 201]) {
+      await viewed.finish(viewed.view.loadOlder(200));
+      session.broadcast(1);
+      await viewed.settle();
+      expect(viewed.span[0]).toBe(first);
+    }
+    release();
+    session.broadcast(1);
+    await viewed.settle();
+    expect(viewed.now.events.length).toBe(225);
     await expectGone(viewed);
   });
 

@@ -1,6 +1,9 @@
 /** The followers of one session in the tabs of a browser share one connection: who leads, who is told, and what heals what. */
 import { describe, expect, test } from 'vitest';
-import { ScriptedSession, frames, problem } from '../../support/scripted-session.ts';
+import { takeTurn } from '../../../web-client/src/tab-lock.ts';
+import type { TabLocks } from '../../../web-client/src/tab-lock.ts';
+import { manualClock } from '../../support/manual-clock.ts';
+import { ScriptedSession, eventOf, frames, problem } from '../../support/scripted-session.ts';
 import type { Tab, TabWorld } from '../../support/tab-world.ts';
 import { createTabWorld } from '../../support/tab-world.ts';
 import { range } from '../../support/world.ts';
@@ -14,6 +17,8 @@ async function openTabs(world: TabWorld, count: number): Promise<Tab[]> {
   await world.clock.advance(SOON_MS);
   return tabs;
 }
+
+const pagesOf = ({ session }: TabWorld): number => session.asked.filter(({ path }) => path.endsWith('/events')).length;
 
 const expectAll = (tabs: readonly Tab[], last: number): void => {
   for (const tab of tabs) expect(tab.sequences).toEqual(range(1, last));
@@ -175,13 +180,61 @@ describe('when the leader is gone', () => {
     leader?.follower.stop();
     await world.clock.advance(DEATH_MS);
     expect(others.filter(({ follower }) => follower.isLeading)).toHaveLength(1);
+    const thief = world.leaders.find((tab) => tab !== frozen);
     frozen?.thaw();
     await world.clock.advance(SOON_MS);
     world.session.broadcast(3);
     await world.clock.advance(4_000);
     expectAll(tabs.slice(1), 23);
+    expect(world.leaders).toEqual([thief]);
     expect([world.session.open.length, world.leaders.length]).toEqual([1, 1]);
     expect(tabs.slice(1).map(({ state }) => state)).toEqual(['live', 'live', 'live']);
+  });
+
+  test('a follower that was frozen when it had asked in vain hears first what was said meanwhile', async () => {
+    const world = createTabWorld(1, new ScriptedSession(20));
+    const [leader, frozen] = await openTabs(world, 2);
+    world.deliver = ({ kind }) => (kind === 'here' ? 'lost' : 1);
+    const asks = (): number => world.messages.filter(({ kind }) => kind === 'ask').length;
+    for (const before = asks(); asks() < before + 2;) await world.clock.advance(10);
+    frozen?.freeze();
+    world.deliver = () => 1;
+    await world.clock.advance(10_000);
+    world.session.broadcast(3);
+    await world.clock.advance(SOON_MS);
+    frozen?.thaw();
+    await world.clock.advance(DEATH_MS);
+    expectAll(world.tabs, 23);
+    expect([leader?.follower.isLeading, world.session.visits.length]).toEqual([true, 1]);
+  });
+
+  test('a turn with the lock that was lost is over when what it was held for has let go', async () => {
+    let rob: (error: DOMException) => void = () => undefined;
+    let letGo = (): void => undefined;
+    const locks: TabLocks = {
+      request: (_, __, hold) =>
+        new Promise((_resolve, reject) => {
+          rob = reject;
+          void hold();
+        }),
+    };
+    let lost: AbortSignal | undefined;
+    let isOver = false;
+    const turn = takeTurn({
+      locks,
+      name: 'a session',
+      isTheft: false,
+      signal: new AbortController().signal,
+      hold(signal) {
+        lost = signal;
+        return new Promise((resolve) => (letGo = resolve));
+      },
+    }).then(() => (isOver = true));
+    rob(new DOMException('stolen', 'AbortError'));
+    await manualClock().settle();
+    expect([lost?.aborted, isOver]).toEqual([true, false]);
+    letGo();
+    expect(await turn).toBe(true);
   });
 
   test('eight that find it frozen steal once', async () => {
@@ -214,9 +267,8 @@ describe('what a follower did not hear', () => {
     for (let burst = 0; burst < 20; burst += 1) world.session.broadcast(2);
     await world.clock.advance(SOON_MS);
     expectAll(tabs, 47);
-    const pages = world.session.asked.filter(({ path }) => path.endsWith('/events'));
     // one when it joined
-    expect(pages.length).toBeLessThanOrEqual(2);
+    expect(pagesOf(world)).toBeLessThanOrEqual(2);
   });
 
   test('and what history cannot give now is asked for again, while the others go on', async () => {
@@ -260,6 +312,45 @@ describe('a database that was restored', () => {
     await world.clock.advance(2_000);
     for (const tab of tabs) expect(tab.resets).toEqual([{ reason: 'restored', cursor: 0, head: 10 }]);
     expectAll(tabs, 25);
+  });
+
+  test('voids what was held and what was asked for before', async () => {
+    const world = createTabWorld(1, new ScriptedSession(20));
+    await openTabs(world, 1);
+    const late = world.open();
+    await world.clock.advance(5);
+    world.deliver = ({ kind }) => (kind === 'events' && world.session.head === 21 ? 'lost' : 1);
+    world.session.broadcast(1);
+    await world.clock.advance(1);
+    late.freeze();
+    world.session.broadcast(10);
+    await world.clock.advance(SOON_MS);
+    restoreTo(world.session, 10);
+    world.session.events.push(...range(11, 25).map((sequence) => eventOf(sequence, 'another')));
+    world.session.last.say(world.session.text(10));
+    await world.clock.advance(SOON_MS);
+    late.thaw();
+    await world.clock.advance(2_000);
+    expect(late.events).toEqual(world.session.events);
+    expect(late.resets).toEqual([{ reason: 'restored', cursor: 0, head: 10 }]);
+  });
+
+  test('voids a page of history that was on its way', async () => {
+    const world = createTabWorld(1, new ScriptedSession(20));
+    await openTabs(world, 1);
+    const late = world.open();
+    world.session.meet = ({ path }) => {
+      if (path.endsWith('/events')) late.freeze();
+      return undefined;
+    };
+    await world.clock.advance(SOON_MS);
+    expect(pagesOf(world)).toBe(1);
+    world.session.meet = () => undefined;
+    restoreTo(world.session, 10);
+    await world.clock.advance(SOON_MS);
+    late.thaw();
+    await world.clock.advance(2_000);
+    expect([late.sequences, late.follower.head, late.resets]).toEqual([range(1, 10), 10, []]);
   });
 
   test('is seen in history by a follower to which nobody said so', async () => {
@@ -323,6 +414,23 @@ describe('the end', () => {
   });
 });
 
+describe('a token that the server does not take', () => {
+  test.each([0, 'head'] as const)('hears nothing through another tab, from %s on', async (after) => {
+    const world = createTabWorld(1, new ScriptedSession(5));
+    world.session.meet = ({ headers }) =>
+      headers.get('authorization') === 'Bearer bad' ? problem(401, 'unauthorized') : undefined;
+    const good = world.open({ token: 'good' });
+    await world.clock.advance(SOON_MS);
+    const bad = world.open({ token: 'bad', after });
+    world.session.broadcast(3);
+    await world.clock.advance(SOON_MS);
+    world.session.broadcast(3);
+    await world.clock.advance(SOON_MS);
+    expect([bad.sequences, bad.state]).toEqual([[], 'stopped']);
+    expectAll([good], 11);
+  });
+});
+
 describe('whoever is asked', () => {
   test('to reconnect by a follower that does not lead, makes the leader come back from its cursor', async () => {
     const world = createTabWorld(1, new ScriptedSession(5));
@@ -331,6 +439,22 @@ describe('whoever is asked', () => {
     await world.clock.advance(SOON_MS);
     expect(world.session.cursors).toEqual([0, 5]);
     expect(tabs.map(({ state }) => state)).toEqual(['live', 'live', 'live']);
+  });
+
+  test('to reconnect while it waits for history, asks for history again and leaves the connection alone', async () => {
+    const world = createTabWorld(1, new ScriptedSession(5));
+    const [leader] = await openTabs(world, 1);
+    let isAway = true;
+    world.session.meet = ({ path }) =>
+      isAway && path.endsWith('/events') ? problem(503, 'unavailable', { 'retry-after': '60' }) : undefined;
+    const late = world.open();
+    await world.clock.advance(SOON_MS);
+    expect([late.state, leader?.state]).toEqual(['waiting', 'live']);
+    isAway = false;
+    late.follower.reconnect();
+    await world.clock.advance(SOON_MS);
+    expectAll([late], 5);
+    expect([late.state, world.session.visits.length]).toEqual(['live', 1]);
   });
 
   test('by a tab that comes to the front looks whether its connection is a dead one', async () => {
@@ -402,8 +526,7 @@ describe('a consumer that takes its time', () => {
     release();
     await world.clock.advance(SOON_MS);
     expectAll([tab], 5_005);
-    const pages = world.session.asked.filter(({ path }) => path.endsWith('/events'));
-    expect([pages.length, world.messages.filter(({ kind }) => kind === 'events').length]).toEqual([0, 0]);
+    expect([pagesOf(world), world.messages.filter(({ kind }) => kind === 'events').length]).toEqual([0, 0]);
   });
 
   test('does not hold up other tabs for long, and finds in history what it could not take', async () => {
@@ -416,11 +539,43 @@ describe('a consumer that takes its time', () => {
       await world.clock.advance(1_000);
     }
     expectAll([other], 5_005);
+    expect(other.state).toBe('live');
     expect([tab.sequences.length, tab.follower.isLeading, world.session.visits.length]).toEqual([0, true, 1]);
     release();
     await world.clock.advance(SOON_MS);
     expectAll([tab], 5_005);
     expect(tab.state).toBe('live');
+  });
+
+  test('holds up its connection again when nobody else was heard of for long', async () => {
+    const world = createTabWorld(1, new ScriptedSession(5));
+    const { tab, release } = stuckTab(world);
+    await world.clock.advance(SOON_MS);
+    const other = world.open();
+    await world.clock.advance(SOON_MS);
+    other.follower.stop();
+    await world.clock.advance(120_000);
+    const before = pagesOf(world);
+    for (let burst = 0; burst < 10; burst += 1) {
+      world.session.broadcast(500);
+      await world.clock.advance(10_000);
+    }
+    release();
+    await world.clock.advance(SOON_MS);
+    expectAll([tab], 5_005);
+    expect(pagesOf(world)).toBe(before);
+  });
+
+  test('hears of company that only listens, however much the leader speaks', async () => {
+    const world = createTabWorld(1, new ScriptedSession(0));
+    const [, other] = await openTabs(world, 2);
+    for (let count = 0; count < 600; count += 1) {
+      world.session.broadcast(1);
+      await world.clock.advance(500);
+    }
+    const told = world.messages.filter(({ kind }) => kind === 'events').length;
+    expect(other?.sequences).toEqual(range(1, 600));
+    expect(told).toBe(600);
   });
 
   test('behind a leader holds up nobody', async () => {
@@ -431,13 +586,12 @@ describe('a consumer that takes its time', () => {
     for (let burst = 0; burst < 10; burst += 1) world.session.broadcast(500);
     await world.clock.advance(SOON_MS);
     expect(leader?.sequences.length).toBe(5_005);
-    const pages = (): number => world.session.asked.filter(({ path }) => path.endsWith('/events')).length;
-    const before = pages();
+    const before = pagesOf(world);
     release();
     await world.clock.advance(SOON_MS);
     expectAll([tab], 5_005);
     // it did not hold them all
-    expect(pages()).toBeGreaterThanOrEqual(before + 4);
+    expect(pagesOf(world)).toBeGreaterThanOrEqual(before + 4);
   });
 });
 

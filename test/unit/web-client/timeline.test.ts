@@ -423,6 +423,56 @@ describe('chunks of the AI SDK', () => {
     ]);
   });
 
+  test('that fail without an id and a turn are as many failures', () => {
+    const failing = (start: object, error: string): Line[] => [
+      chunk('start', start),
+      chunk('text-delta', { id: '0', delta: 'half' }),
+      chunk('text-end', { id: '0' }),
+      chunk('error', { errorText: error }),
+    ];
+    const again: Line = ['message.created', { role: 'user', content: 'again' }];
+    const items = show(...failing({}, 'one'), again, ...failing({ messageId: '' }, 'two'));
+    expect(items.map((item) => (item.kind === 'turn' ? [item.turn, item.error?.message] : item.kind))).toEqual([
+      'message',
+      ['message-1', 'one'],
+      'message',
+      'message',
+      ['message-6', 'two'],
+    ]);
+    const late = show(chunk('error', { errorText: 'one' }), again, chunk('abort'));
+    expect(late.map((item) => (item.kind === 'turn' ? item.turn : item.kind))).toEqual([
+      'message-1',
+      'message',
+      'message-3',
+    ]);
+  });
+
+  test.each(['start', 'finish', 'abort', 'error', 'start-step', 'reset-step', 'text-delta', 'reasoning-delta'])(
+    'of a %s that an abandoned attempt says late touch nothing of the one that runs',
+    (type) => {
+      const of = (attempt: number, name: string, more: object = {}): Line => [
+        'ui.chunk',
+        { type: name, id: '0', errorText: 'late', delta: 'x', ...more },
+        { turn: 't', attempt },
+      ];
+      const before = [
+        turnTo('started', 't', 1),
+        turnTo('started', 't', 2),
+        of(2, 'start', { messageId: 'm' }),
+        of(2, 'start-step'),
+        of(2, 'text-delta'),
+        ['reasoning.delta', { message: 'r', text: 'Hm' }, { turn: 't', attempt: 2 }] as const,
+      ];
+      const after = [of(2, 'text-delta', { id: '1' }), of(2, 'reset-step'), of(2, 'finish')];
+      const running = (items: readonly TimelineItem[]): object[] =>
+        items
+          .filter(({ attempt }) => attempt === 2)
+          .map(({ key: _key, first: _first, last: _last, at: _at, ...rest }) => rest);
+      expect(running(show(...before, of(1, type)))).toEqual(running(show(...before)));
+      expect(running(show(...before, of(1, type), ...after))).toEqual(running(show(...before, ...after)));
+    },
+  );
+
   test('that reset a step take back its parts', () => {
     const text = (delta: string): Line => chunk('text-delta', { id: '0', delta });
     const items = show(
