@@ -93,7 +93,13 @@ async function leaderOf(
 const allLive = (followers: readonly ClientFollower[]): Promise<unknown> =>
   eventually(
     'all are live',
-    async () => (await lookAll(followers)).every(({ state }) => state === 'live'),
+    async () => {
+      const states = (await lookAll(followers)).map(({ state, isLeading }) =>
+        isLeading ? `${state}, leading` : state,
+      );
+      if (!states.every((state) => state.startsWith('live'))) throw new Error(`they are ${states.join('; ')}`);
+      return true;
+    },
     PATIENCE_MS,
   );
 
@@ -196,12 +202,16 @@ describe('a tab that leads and is frozen', () => {
     const { leader: frozen, others } = await leaderOf(tabs);
     const renderer = await rendererOf(browser, frozen.page);
     renderer.freeze();
+    let answers = 0;
+    const answering = frozen.look().then(() => (answers += 1));
     await appendNumbers(gateway, session, 10);
     await expectAll(others, 30);
+    expect(answers).toBe(0);
     const { leader } = await leaderOf(others);
     await appendNumbers(gateway, session, 10);
     await expectAll(others, 40);
     renderer.thaw();
+    await answering;
     await appendNumbers(gateway, session, 10);
     await expectAll(tabs, 50);
     await allLive(tabs);

@@ -44,9 +44,12 @@ const expectations: readonly (readonly [code: string, output: RegExp])[] = [
   ['createHmac', /^$/],
   ['createProducer', /^$/], // what these do is seen in the session
   ['for await (const event of followSession', /\bsequence: 1,[^]+\bsequence: 42,[^]+\bsequence: 43,/],
-  ['await follower.done', /^connecting\nreplaying\n(?:live\n)?\[ 42(?:, 43 \]\n| \]\n\[ 43 \]\n)(?:live\n)?stopped\n$/],
+  [
+    'await follower.done',
+    /^(?:connecting\n)?replaying\n(?:live\n)?\[ 42(?:, 43 \]\n| \]\n\[ 43 \]\n)(?:live\n)?stopped\n$/,
+  ],
   ['readHistory', /^43 \[\n[^]+43…43'[^]*\]\n$/],
-  ['createSessionView', /\nstopped [1-9]\d* 43\n$/],
+  ['createSessionView', /(?:^|\n)stopped [1-9]\d* 43\n$/],
 ];
 
 test.each(examples.filter(isRun))('$place runs, says what it should, and ends by itself', async (example) => {
@@ -147,12 +150,14 @@ test.each(['nodenext', 'bundler'])('all of them compile against the packed types
   ).toEqual([]);
 });
 
+/** What is wrong in the examples and in our own types; those of other packages are not ours to mend. */
 function diagnostics(folder: string): string[] {
   try {
     execFileSync(join(root, 'node_modules/.bin/tsc'), ['-p', folder, '--pretty', 'false'], { encoding: 'utf8' });
     return [];
   } catch (error) {
     const output = error instanceof Error && 'stdout' in error ? String(error.stdout) : String(error);
-    return output.split('\n').filter((line) => line !== '');
+    const ours = output.split('\n').filter((line) => /^(?!.*node_modules\/(?!@ledgerline\/))\S/.test(line));
+    return ours.length === 0 && !/: error TS\d+/.test(output) ? [output] : ours;
   }
 }

@@ -86,7 +86,7 @@ export async function setPageStage(): Promise<PageStage> {
     async openPage({ origin, session, token, context }) {
       const page = await (context ?? (await newContext())).newPage();
       onTestFinished(async ({ task }) => {
-        if (task.result?.state === 'fail') await picture(page, `failed-${task.id}`);
+        if (task.result?.state === 'fail' && !page.isClosed()) await picture(page, `failed-${task.id}`);
       });
       await page.goto(addressOf({ origin, session, ...(token === undefined ? {} : { token }) }));
       return page;
@@ -101,6 +101,7 @@ export async function setPageStage(): Promise<PageStage> {
 
 export const originOf = (wire: TcpProxy): string => `http://127.0.0.1:${wire.port}`;
 
+/** With the token behind `#`, which no server sees. */
 export const addressOf = ({ origin, session, token }: Omit<OpenOptions, 'context'>): string =>
   `${origin}/?session=${session}${token === undefined ? '' : `#token=${token}`}`;
 

@@ -2,7 +2,7 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import type { ReactElement } from 'react';
 import { SignIn } from './access/sign-in.tsx';
-import { forgetToken, keepToken, readToken } from './access/token.ts';
+import { forgetToken, keepToken, onTokenInAddress, readToken } from './access/token.ts';
 import { isSessionId } from './base/address.ts';
 import { onStoredElsewhere } from './base/stored.ts';
 import { ShortcutsDialog } from './base/shortcuts-dialog.tsx';
@@ -43,6 +43,7 @@ export function App(): ReactElement {
       ),
     [],
   );
+  useEffect(() => onTokenInAddress(restart), [restart]);
   const signIn = (token: string): void => {
     keepToken(token);
     restart();

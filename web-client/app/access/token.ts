@@ -2,18 +2,39 @@
 import { readTokenHash } from '../base/address.ts';
 import { readStored, writeStored } from '../base/stored.ts';
 
-/** An address is copied and logged: the token leaves it before anything else happens. */
-export function takeTokenFromAddress(): void {
+/** An address is copied and logged: the token leaves it before anything else happens. False when there is none. */
+export function takeTokenFromAddress(): boolean {
   const token = readTokenHash(location.hash);
-  if (token === undefined) return;
+  if (token === undefined) return false;
   writeStored('token', token);
   history.replaceState(history.state, '', location.pathname + location.search);
+  return true;
+}
+
+/** Calls back when an address with a token is pasted into a page that is open already, which does not load it again. */
+export function onTokenInAddress(listener: () => void): () => void {
+  const heard = (): void => {
+    if (takeTokenFromAddress()) listener();
+  };
+  addEventListener('hashchange', heard);
+  return () => removeEventListener('hashchange', heard);
 }
 
 export const readToken = (): string | undefined => readStored('token');
 
 /** Also what a follower asks for a new one: it is refused for good when the same one comes back. */
 export const tokenOrNothing = (): string => readToken() ?? '';
+
+/** Whose token it is, so that nobody hears through the tab of another. Only the server knows whether that is true. */
+export function subjectOf(token: string): string {
+  try {
+    const payload = (token.split('.')[1] ?? '').replaceAll('-', '+').replaceAll('_', '/');
+    const { sub } = Object(JSON.parse(atob(payload))) as { readonly sub?: unknown };
+    return typeof sub === 'string' ? sub : token;
+  } catch {
+    return token;
+  }
+}
 
 /** People paste the header's whole value, or quotes around it. */
 export const cleanToken = (pasted: string): string =>

@@ -49,8 +49,12 @@ function refusal(status: number, value: unknown): FollowError {
   const { type, title, detail } = (value ?? {}) as { type?: unknown; title?: unknown; detail?: unknown };
   const problem = typeof type === 'string' ? /^urn:ledgerline:problem:(\w+)$/.exec(type)?.[1] : undefined;
   const words = [detail, title].find((text): text is string => typeof text === 'string');
-  return new FollowError(status >= 500 ? 'unavailable' : 'refused', words ?? `The gateway answered ${status}.`, {
-    status,
-    ...(problem === undefined ? {} : { problem }),
-  });
+  return new FollowError(
+    status >= 500 || [408, 425, 429].includes(status) ? 'unavailable' : 'refused',
+    words ?? `The gateway answered ${status}.`,
+    {
+      status,
+      ...(problem === undefined ? {} : { problem }),
+    },
+  );
 }

@@ -3,7 +3,7 @@
 export type StoredKey = 'token' | 'sessions' | 'theme';
 
 const prefix = 'ledgerline.';
-/** Where storage is forbidden (some private modes), the page still works until it is closed. */
+/** Where storage is forbidden (some private modes), the page still works until it is closed; empty anywhere else. */
 const memory = new Map<StoredKey, string>();
 
 export function readStored(key: StoredKey): string | undefined {
@@ -15,13 +15,14 @@ export function readStored(key: StoredKey): string | undefined {
 }
 
 export function writeStored(key: StoredKey, value: string | undefined): void {
-  if (value === undefined) memory.delete(key);
-  else memory.set(key, value);
+  // A copy would outlive what another tab removes, and a signed-out token would go on reading.
+  memory.delete(key);
   try {
     if (value === undefined) localStorage.removeItem(prefix + key);
     else localStorage.setItem(prefix + key, value);
   } catch {
-    // Forbidden or full: `memory` has it.
+    // forbidden or full
+    if (value !== undefined) memory.set(key, value);
   }
 }
 

@@ -12,6 +12,7 @@ import type { Reading } from './reading.ts';
 import { nameRow } from './row-name.ts';
 import { RowView } from './row-view.tsx';
 import { findAttempt, findRow, toRows } from './rows.ts';
+import { useFocusedRow } from './use-focused-row.ts';
 import { useOlder } from './use-older.ts';
 import { useRowKeys } from './use-row-keys.ts';
 import { useStayAtEnd, useStick } from './use-stick.ts';
@@ -28,7 +29,7 @@ interface ConversationProps {
   readonly isOver: boolean;
   /** Below the last row. */
   readonly foot: ReactNode;
-  /** Goes back and forth between the reader's place and the end. */
+  /** Goes to the end. */
   readonly latest: { current: (() => void) | undefined };
   readonly pointAt: (sequence: number) => void;
   /** The reader went back to the end by the button or the key. */
@@ -48,12 +49,14 @@ export function Conversation(props: ConversationProps): ReactElement {
   const list = useRef<Rows>(undefined);
   const { isAtEnd, stuck, scrollToFn, onScroll, stick } = useStick(list);
   const { getItemKey, shouldAdjust } = useRowKeys(rows);
+  const { rangeExtractor, onFocus, onBlur } = useFocusedRow(rows);
   // oxlint-disable-next-line react/incompatible-library -- no React Compiler builds this page
   const virtualizer = useVirtualizer<HTMLDivElement, HTMLElement>({
     count: rows.length,
     getScrollElement: () => scroller.current,
     estimateSize: (index) => estimateHeight(rows[index], scroller.current?.clientWidth ?? 700),
     getItemKey,
+    rangeExtractor,
     scrollToFn,
     anchorTo: 'end',
     followOnAppend: true,
@@ -70,12 +73,13 @@ export function Conversation(props: ConversationProps): ReactElement {
   const visible = virtualizer.getVirtualItems();
   useEffect(() => view.setAtEnd(isAtEnd), [view, isAtEnd]);
 
+  const giveFocus = useCallback(() => scroller.current?.focus({ preventScroll: true }), []);
   const toEnd = useCallback(() => {
     stick(true);
     virtualizer.scrollToEnd();
-    scroller.current?.focus({ preventScroll: true });
+    giveFocus();
     leavePlace();
-  }, [virtualizer, stick, leavePlace]);
+  }, [virtualizer, stick, giveFocus, leavePlace]);
   useEffect(() => {
     latest.current = toEnd;
     return () => {
@@ -84,7 +88,7 @@ export function Conversation(props: ConversationProps): ReactElement {
   }, [latest, toEnd]);
 
   const older = useOlder(view, snapshot, {
-    isNearTop: (visible[0]?.index ?? 0) < 6,
+    isNearTop: (virtualizer.range?.startIndex ?? 0) < 12,
     isAtEnd,
     isShort: virtualizer.getTotalSize() < (scroller.current?.clientHeight ?? 0) * 1.2,
   });
@@ -107,11 +111,17 @@ export function Conversation(props: ConversationProps): ReactElement {
   useEffect(() => {
     if (target !== undefined) show(findRow(known.current.rows, target.sequence));
   }, [target, show]);
+  /** Once it was shown, the reader may close the fold it lies in and go elsewhere. */
+  const shownMatch = useRef<string>(undefined);
   useEffect(() => {
-    if (match === undefined) return;
-    const fold = findAttempt(known.current.items, match);
-    if (fold !== undefined && !opened.has(fold)) setOpened((keys) => new Set(keys).add(fold));
-    else show(known.current.rows.findIndex(({ key }) => key === match));
+    if (match === shownMatch.current) return;
+    const fold = match === undefined ? undefined : findAttempt(known.current.items, match);
+    if (fold !== undefined && !opened.has(fold)) {
+      setOpened((keys) => new Set(keys).add(fold));
+      return;
+    }
+    shownMatch.current = match;
+    if (match !== undefined) show(known.current.rows.findIndex(({ key }) => key === match));
   }, [match, opened, show]);
 
   const toggleAttempt = useCallback((key: string) => {
@@ -139,7 +149,13 @@ export function Conversation(props: ConversationProps): ReactElement {
           tabIndex={0}
           onScroll={onScroll}
         >
-          <div className="rows" role="presentation" style={{ height: virtualizer.getTotalSize() }}>
+          <div
+            className="rows"
+            role="presentation"
+            style={{ height: virtualizer.getTotalSize() }}
+            onFocus={onFocus}
+            onBlur={onBlur}
+          >
             <OlderRows older={older} hasOlder={snapshot.hasOlder} floor={snapshot.floor} />
             {visible.map(({ index, key, start }) => {
               const row = rows[index];
@@ -167,7 +183,7 @@ export function Conversation(props: ConversationProps): ReactElement {
           </div>
           {foot}
         </div>
-        {!isAtEnd && <JumpToLatest head={snapshot.head} toEnd={toEnd} />}
+        {!isAtEnd && <JumpToLatest head={snapshot.head} toEnd={toEnd} giveFocus={giveFocus} />}
       </div>
     </ReadingProvider>
   );

@@ -40,9 +40,9 @@ export const Empty = ({ session }: { readonly session: string }): ReactElement =
   <StatePanel title="Nothing has been appended yet" state="empty">
     <p>Append the first event from the folder where the server runs, and it appears here:</p>
     <CopyLine line={`echo '{"text":"hello"}' | npx ledgerline append ${session} --type note`} />
-    <p>or over HTTP, on the internal port with the internal key:</p>
+    <p>or over HTTP, at the internal address with the internal key:</p>
     <CopyLine
-      line={`curl http://127.0.0.1:8081/internal/sessions/${session}/events \\\n  -H "Authorization: Bearer $LEDGERLINE_KEY" \\\n  -H 'Content-Type: application/json' \\\n  -d '{"events":[{"type":"note","data":{"text":"hello"}}]}'`}
+      line={`curl $LEDGERLINE_INTERNAL_URL/internal/sessions/${session}/events \\\n  -H "Authorization: Bearer $LEDGERLINE_KEY" \\\n  -H 'Content-Type: application/json' \\\n  -d '{"events":[{"type":"note","data":{"text":"hello"}}]}'`}
     />
   </StatePanel>
 );

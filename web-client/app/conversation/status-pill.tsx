@@ -31,8 +31,8 @@ export function StatusPill({ status, isLeading }: StatusPillProps): ReactElement
 }
 
 function holderOf({ state }: FollowerStatus, isLeading: boolean): { words: string; title: string } | undefined {
-  if (state === 'stopped' || state === 'waiting') return undefined;
+  if (state !== 'live' && state !== 'replaying') return undefined;
   return isLeading
-    ? { words: 'this tab', title: 'This tab holds the connection for all tabs of this browser' }
+    ? { words: 'this tab', title: 'This tab holds the connection' }
     : { words: 'shared', title: 'Another tab of this browser holds the connection' };
 }

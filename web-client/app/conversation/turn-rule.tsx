@@ -4,14 +4,8 @@ import type { TurnItem } from '../../src/timeline-item.ts';
 import { Icon } from '../base/icon.tsx';
 import { MarkedText } from './marked-text.tsx';
 
+/** Where a turn began says nothing of how it ended: its end does, further down. */
 const begun = { running: 'running', waiting: 'waiting', completed: '', failed: '', cancelled: '' } as const;
-const ended = {
-  running: 'running',
-  waiting: 'waiting',
-  completed: 'completed',
-  failed: 'failed',
-  cancelled: 'cancelled',
-} as const;
 
 interface TurnRuleProps {
   readonly item: TurnItem;
@@ -19,17 +13,19 @@ interface TurnRuleProps {
 }
 
 export function TurnRule({ item, isEnd }: TurnRuleProps): ReactElement {
-  const isWhole = isEnd || item.first === item.last;
-  const state = isWhole ? ended[item.state] : begun[item.state];
+  const isOver = begun[item.state] === '';
+  // Of a turn that began before the oldest event here there is its end alone.
+  const isWhole = isEnd || (isOver && item.first === item.last);
+  const state = isWhole ? item.state : begun[item.state];
   return (
     <div className={`turn is-${item.state}`} data-turn={item.turn} data-state={item.state}>
       <div className="turn-rule">
         <span className="turn-words">
-          {isEnd ? 'End of turn ' : 'Turn '}
+          {isWhole ? 'End of turn ' : 'Turn '}
           <code>
             <MarkedText text={item.turn} />
           </code>
-          {(item.attempt > 1 || !isEnd) && `, attempt ${item.attempt}`}
+          {(item.attempt > 1 || !isWhole) && `, attempt ${item.attempt}`}
         </span>
         {state !== '' && (
           <span className="turn-state">

@@ -21,6 +21,9 @@ interface Place {
 /** Grows with what is there: whoever scrolls far wants to get on. */
 const pageOf = (loaded: number): number => Math.min(1_000, Math.max(200, loaded));
 
+/** So many events that still fill no screen lie in a fold: the reader asks for more by scrolling. */
+const MOST_EVENTS_FOR_A_SCREEN = 5_000;
+
 export function useOlder(view: SessionView, snapshot: SessionSnapshot, place: Place): Older {
   const [error, setError] = useState<FollowError>();
   const { hasOlder, isLoadingOlder, events } = snapshot;
@@ -31,7 +34,7 @@ export function useOlder(view: SessionView, snapshot: SessionSnapshot, place: Pl
     });
   }, [view]);
 
-  const wantsMore = place.isNearTop && (!place.isAtEnd || place.isShort);
+  const wantsMore = place.isNearTop && (!place.isAtEnd || (place.isShort && events.length < MOST_EVENTS_FOR_A_SCREEN));
   useEffect(() => {
     if (wantsMore && hasOlder && !isLoadingOlder && error === undefined && events.length > 0) load();
   }, [wantsMore, hasOlder, isLoadingOlder, error, events.length, load]);

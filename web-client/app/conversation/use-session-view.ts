@@ -2,7 +2,7 @@
 import { useState, useSyncExternalStore } from 'react';
 import { createSessionView } from '../../src/session-view.ts';
 import type { SessionSnapshot, SessionView } from '../../src/session-view.ts';
-import { tokenOrNothing } from '../access/token.ts';
+import { subjectOf, tokenOrNothing } from '../access/token.ts';
 
 export interface UsedView {
   readonly view: SessionView;
@@ -25,7 +25,7 @@ function createStore(session: string): Store {
   let used: UsedView | undefined;
   return {
     subscribe(listener) {
-      const view = createSessionView({ url: '', session, token: tokenOrNothing });
+      const view = createSessionView({ url: '', session, token: tokenOrNothing, share: subjectOf(tokenOrNothing()) });
       const take = (): void => void (used = { view, snapshot: view.getSnapshot() });
       const stopListening = view.subscribe(() => {
         take();

@@ -30,6 +30,11 @@ export function useJump(view: SessionView): Jump {
       const { head, floor, events } = view.getSnapshot();
       const reachable = Math.min(Math.max(sequence, floor + 1), Math.max(head, 1));
       setProblem(toProblem(sequence, floor, head));
+      setRunning((before) => {
+        before?.abort();
+        return undefined;
+      });
+      setProgress(undefined);
       const arrive = (): void => setTarget((before) => ({ sequence: reachable, nonce: (before?.nonce ?? 0) + 1 }));
       if ((events[0]?.sequence ?? Infinity) <= reachable) {
         arrive();
@@ -37,10 +42,7 @@ export function useJump(view: SessionView): Jump {
       }
       const controller = new AbortController();
       const { signal } = controller;
-      setRunning((before) => {
-        before?.abort();
-        return controller;
-      });
+      setRunning(controller);
       setProgress({ sequence: reachable, loaded: 0, wanted: 0 });
       const onProgress = (loaded: number, wanted: number): void => {
         if (!signal.aborted) setProgress({ sequence: reachable, loaded, wanted });

@@ -52,12 +52,18 @@ export function useSearch(view: SessionView, items: readonly TimelineItem[]): Se
 
   const searchBack = useCallback(
     async (wanted: RegExp, known: ReadonlySet<string>, signal: AbortSignal): Promise<void> => {
-      while (!signal.aborted && view.getSnapshot().hasOlder) {
-        await view.loadOlder(OLDER_EVENTS);
-        const found = findMatches(view.getSnapshot().timeline.items, wanted).findLast((key) => !known.has(key));
-        if (found === undefined || signal.aborted) continue;
-        setCurrent(found);
-        return;
+      const release = view.keepAll();
+      try {
+        while (!signal.aborted && view.getSnapshot().hasOlder) {
+          await view.loadOlder(OLDER_EVENTS);
+          const found = findMatches(view.getSnapshot().timeline.items, wanted).findLast((key) => !known.has(key));
+          if (found === undefined || signal.aborted) continue;
+          view.setAtEnd(false);
+          setCurrent(found);
+          return;
+        }
+      } finally {
+        release();
       }
     },
     [view],
