@@ -3,6 +3,7 @@ import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { appendEvent } from '../support/answer.ts';
 import { call } from '../support/gateway-calls.ts';
+import type { Place } from '../support/gateway-calls.ts';
 import { type Development, type PageStage, PATIENCE_MS, setPageStage } from '../support/page-stage.ts';
 import { newSession } from '../support/session-calls.ts';
 import { eventually } from '../support/waits.ts';
@@ -13,8 +14,14 @@ beforeAll(async () => {
 });
 afterAll(() => stage?.stop());
 
-const note = (place: Development, session: string, text: string): Promise<void> =>
-  appendEvent(place, session, 'note', { text });
+/** The side for readers, as a place to call. */
+const publicSide = (server: { readonly publicUrl: string; readonly key: string }): Place => ({
+  internalUrl: server.publicUrl,
+  key: server.key,
+});
+
+const note = (server: Development, session: string, text: string): Promise<void> =>
+  appendEvent(server, session, 'note', { text });
 
 const figure = async (page: Page, of: 'head' | 'watermark' | 'cursor'): Promise<number> =>
   Number(((await page.locator(`[data-figure="${of}"] .figure-value`).textContent()) ?? '').replaceAll(/\D/g, ''));
@@ -54,8 +61,13 @@ describe('in the lab', () => {
   let server: Development;
   let session: string;
   let page: Page;
-  beforeEach(async () => {
+  beforeAll(async () => {
     server = await stage.development();
+  });
+  beforeEach(async () => {
+    await call(publicSide(server), 'POST', '/lab/head-check', '{"isPaused":false}', {
+      authorization: `Bearer ${server.token}`,
+    });
     session = await newSession(server);
     await note(server, session, 'the first');
     page = await stage.openPage({ origin: server.publicUrl, session, token: server.token });
@@ -153,8 +165,7 @@ test('a gateway that is no development server has no lab, and its page asks for 
     ['POST', '/lab/head-check'],
     ['GET', `/lab/sessions/${session}/marks`],
   ] as const) {
-    const place = { ...stage.writer, internalUrl: stage.writer.publicUrl };
     const authorization = `Bearer ${await stage.mint()}`;
-    expect((await call(place, method, path, undefined, { authorization })).status, path).toBe(404);
+    expect((await call(publicSide(stage.writer), method, path, undefined, { authorization })).status, path).toBe(404);
   }
 });

@@ -168,6 +168,7 @@ describe('in the middle of an answer', () => {
     const scene = await openScene({ token: await stage.mint({ ttlSeconds: TOKEN_SECONDS }) });
     const renewed = await stage.mint();
     await scene.page.evaluate((token) => localStorage.setItem('ledgerline.token', token), renewed);
+    const shown = scene.answer.last;
     const cursors: (string | undefined)[] = [];
     scene.page.on('request', (request) => {
       if (request.url().endsWith('/stream')) cursors.push(request.headers()['last-event-id']);
@@ -176,7 +177,7 @@ describe('in the middle of an answer', () => {
       await scene.answer.speakTo(1 / 2);
       await eventually('it came back', () => cursors.length > 0, PATIENCE_MS);
     });
-    expect(Number(cursors[0])).toBeGreaterThan(1);
+    expect(Number(cursors[0])).toBeGreaterThanOrEqual(shown);
   });
 
   test('the token ends, and the reader pastes a new one', async () => {

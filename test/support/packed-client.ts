@@ -1,9 +1,9 @@
 /** The web client as npm packs it, and a project in which it is installed as from a registry. */
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { inject } from 'vitest';
 import { remove } from './run-folder.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -29,7 +29,7 @@ export interface PackedClient {
 
 /** Packs a copy, since packing begins with an empty `dist` and other tests run the one that is here. */
 export function packClient(): PackedClient {
-  const home = mkdtempSync(join(tmpdir(), 'ledgerline-packed-'));
+  const home = mkdtempSync(join(inject('runFolder'), 'packed-'));
   const copy = join(home, 'copy');
   for (const name of ['package.json', 'tsconfig.json', 'LICENSE', 'web-client']) {
     cpSync(join(root, name), join(copy, name), {

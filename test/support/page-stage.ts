@@ -43,7 +43,7 @@ export interface PageStage {
     natsUrl?: string;
     environment?: Record<string, string>;
   }): Promise<RunningGateway>;
-  /** `ledgerline dev` on a database of its own, with the lab; ends with the calling test. */
+  /** `ledgerline dev` on a database of its own, with the lab; ends with the stage. */
   development(options?: { isPlaying?: boolean }): Promise<Development>;
   /** The only way from a browser to a gateway: page, stream and calls all take it. */
   wireTo(publicUrl: string): Promise<TcpProxy>;
@@ -62,6 +62,7 @@ export async function setPageStage(): Promise<PageStage> {
   };
   const writer = await startGateway({ databaseUrl: database.url, natsUrl: sharedNatsUrl(), environment: usual });
 
+  const endings: (() => Promise<void>)[] = [];
   const newContext = async (options: BrowserContextOptions = {}): Promise<BrowserContext> => {
     const context = await browser.newContext({ viewport: { width: 1_280, height: 800 }, ...options });
     onTestFinished(() => context.close());
@@ -76,7 +77,11 @@ export async function setPageStage(): Promise<PageStage> {
       onTestFinished(() => own.kill());
       return own;
     },
-    development: ({ isPlaying = false } = {}) => startDevelopment(isPlaying),
+    async development({ isPlaying = false } = {}) {
+      const { end, ...server } = await startDevelopment(isPlaying);
+      endings.push(end);
+      return server;
+    },
     async wireTo(publicUrl) {
       const wire = await startTcpProxy({ port: Number(new URL(publicUrl).port) });
       onTestFinished(() => wire.stop());
@@ -93,6 +98,7 @@ export async function setPageStage(): Promise<PageStage> {
     },
     async stop() {
       await browser.close();
+      for (const end of endings) await end();
       await writer.kill();
       await database.drop();
     },
@@ -112,19 +118,19 @@ async function picture(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: `${folder}/${name}.png` });
 }
 
-async function startDevelopment(isPlaying: boolean): Promise<Development> {
+async function startDevelopment(isPlaying: boolean): Promise<Development & { end(): Promise<void> }> {
   const folder = makeWorkingFolder();
   const database = await freshDatabase();
   const words = ['dev', '--port', '0', '--internal-port', '0', '--json', ...(isPlaying ? [] : ['--no-demo'])];
   const cli = startCli(words, { folder: folder.path, environment: { DATABASE_URL: database.url } });
-  onTestFinished(async () => {
+  const end = async (): Promise<void> => {
     await endAll();
     folder.remove();
     await database.drop();
-  });
+  };
   const line = await eventually('the development server says where it is', () => /^\{.*\}$/m.exec(cli.stdout())?.[0]);
   const server = JSON.parse(line) as { public: string; internal: string; token: string; key: string };
-  return { publicUrl: server.public, internalUrl: server.internal, token: server.token, key: server.key };
+  return { publicUrl: server.public, internalUrl: server.internal, token: server.token, key: server.key, end };
 }
 
 /** Everything that an assistant said, as it stands on the screen. */

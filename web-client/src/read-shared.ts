@@ -167,7 +167,7 @@ async function share(options: SharedReaderOptions, own: Recipient, signal: Abort
     if (tell !== undefined) return;
     if (cursor.hurry()) return;
     wake = how === 'asked' ? how : 'visible';
-    watch.start();
+    watch.start(true);
   });
   const stopHeeding = whenAborted(signal, () => finish({ kind: 'aborted' }));
   if (!over.signal.aborted) watch.start();

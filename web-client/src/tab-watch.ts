@@ -1,9 +1,11 @@
 /** Watches over a leader in another tab: asks it when it is silent, and finds it dead when it does not answer. */
 import type { Clock, Timer } from './clock.ts';
 
-/** A leader that is silent for so long, or half as long again, is asked. Asked twice in vain, it is dead. */
+/** A leader that is silent for so long, or half as long again, is asked; asked three times in vain, it is dead. */
 const SILENCE_MS = 750;
-const MOST_ASKS = 2;
+const LEAST_ASKS = 3;
+/** Each time, it is asked twice as often: where everything is slow, theft after theft would make it slower. */
+const MOST_ASKS = 12;
 /** However much a leader speaks, it is asked so often, so that it knows of its company. */
 const PRESENCE_MS = 30_000;
 /** A timer that is later than this was held back with its whole page, and answers may wait behind it. */
@@ -18,8 +20,8 @@ export interface TabWatchParts {
 export interface TabWatch {
   /** The leader spoke. */
   heard(): void;
-  /** Asks, and goes on asking. What was asked before counts no more. */
-  start(): void;
+  /** Asks, and goes on asking. What was asked before counts no more; for one that was just looked at, no theft either. */
+  start(isLookedAt?: boolean): void;
   stop(): void;
 }
 
@@ -27,6 +29,7 @@ export function createTabWatch({ clock, ask, dead }: TabWatchParts): TabWatch {
   let heardAtMs = 0;
   let askedAtMs = 0;
   let unanswered = 0;
+  let patience = LEAST_ASKS;
   let timer: Timer | undefined;
 
   function askOnce(): void {
@@ -42,7 +45,10 @@ export function createTabWatch({ clock, ask, dead }: TabWatchParts): TabWatch {
     timer = clock.after(forMs, () => {
       const nowMs = clock.now();
       if (nowMs > dueMs + LATE_MS) unanswered = 0;
-      if (unanswered >= MOST_ASKS) return dead();
+      if (unanswered >= patience) {
+        patience = Math.min(2 * patience, MOST_ASKS);
+        return dead();
+      }
       if (nowMs - heardAtMs >= SILENCE_MS || nowMs - askedAtMs >= PRESENCE_MS) askOnce();
       watch();
     });
@@ -53,7 +59,8 @@ export function createTabWatch({ clock, ask, dead }: TabWatchParts): TabWatch {
       heardAtMs = clock.now();
       unanswered = 0;
     },
-    start() {
+    start(isLookedAt = false) {
+      if (isLookedAt) patience = LEAST_ASKS;
       timer?.cancel();
       unanswered = 0;
       askOnce();

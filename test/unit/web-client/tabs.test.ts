@@ -196,7 +196,7 @@ describe('when the leader is gone', () => {
     const [leader, frozen] = await openTabs(world, 2);
     world.deliver = ({ kind }) => (kind === 'here' ? 'lost' : 1);
     const asks = (): number => world.messages.filter(({ kind }) => kind === 'ask').length;
-    for (const before = asks(); asks() < before + 2;) await world.clock.advance(10);
+    for (const before = asks(); asks() < before + 3;) await world.clock.advance(10);
     frozen?.freeze();
     world.deliver = () => 1;
     await world.clock.advance(10_000);
@@ -235,6 +235,36 @@ describe('when the leader is gone', () => {
     expect([lost?.aborted, isOver]).toEqual([true, false]);
     letGo();
     expect(await turn).toBe(true);
+  });
+
+  test('where nobody answers in time, thefts become rare, but for a tab that somebody looks at', async () => {
+    const world = createTabWorld(1, new ScriptedSession(1));
+    await openTabs(world, 3);
+    const thefts = async (): Promise<number> => {
+      const before = world.session.visits.length;
+      for (let half = 0; half < 10; half += 1) {
+        await world.clock.advance(30_000);
+        world.session.last.say(frames.sync(1));
+      }
+      return world.session.visits.length - before;
+    };
+    world.deliver = ({ kind }) => (kind === 'here' ? 'lost' : 1);
+    const first = await thefts();
+    const later = await thefts();
+    expect(later).toBeLessThan(first);
+    // each of them every dozen asks, and one more who is robbed
+    expect(later).toBeLessThan(2 * (300 / (12 * 0.75)));
+    expect(await thefts()).toBeGreaterThan(5);
+    world.deliver = () => 1;
+    await world.clock.advance(DEATH_MS);
+    const [leader] = world.leaders;
+    leader?.freeze();
+    await world.clock.advance(DEATH_MS);
+    expect(world.leaders).toEqual([leader]);
+    const follower = world.tabs.find((tab) => tab !== leader);
+    follower?.wake('visible');
+    await world.clock.advance(DEATH_MS);
+    expect(follower?.follower.isLeading).toBe(true);
   });
 
   test('eight that find it frozen steal once', async () => {
