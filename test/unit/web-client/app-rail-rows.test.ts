@@ -1,7 +1,7 @@
 /** The rail: the last events, and each mark at its place between them. */
 import { describe, expect, test } from 'vitest';
 import type { Mark } from '../../../web-client/app/ledger/marks.ts';
-import { toRailRows } from '../../../web-client/app/ledger/rail-rows.ts';
+import { toLatestMarks, toRailRows } from '../../../web-client/app/ledger/rail-rows.ts';
 import type { RailRow } from '../../../web-client/app/ledger/rail-rows.ts';
 
 const at = '2026-11-30T04:00:00.000Z';
@@ -67,6 +67,15 @@ describe('the rail', () => {
     const rows = toRailRows(events(1, 200), [lost(7), repaired(7)]);
     expect(rows).toHaveLength(50);
     expect(seen(rows).at(-1)).toBe('151');
+  });
+
+  test('keeps what happened last, the newest first and the losses of one outage as one', () => {
+    expect(toLatestMarks([])).toEqual([]);
+    const marks = [lost(1), repaired(1), lost(4), lost(5), repaired(4, 5)];
+    expect(toLatestMarks(marks).map(({ kind, first, last }) => `${kind} ${first}–${last}`)).toEqual([
+      'repaired 4–5',
+      'lost 4–5',
+    ]);
   });
 
   test('has a key of its own for each row', () => {

@@ -11,7 +11,7 @@ import { toFigures } from './figures.ts';
 import { FiguresView } from './figures-view.tsx';
 import { LatencyChart } from './latency-chart.tsx';
 import { RailEvents } from './rail-events.tsx';
-import { toRailRows } from './rail-rows.ts';
+import { toLatestMarks, toRailRows } from './rail-rows.ts';
 import { useMarks } from './use-marks.ts';
 
 interface LedgerRailProps {
@@ -27,11 +27,12 @@ export function LedgerRail({ session, view, snapshot, facts, standing, pointAt }
   const marks = useMarks(session, snapshot);
   const { events, head, cursor, status } = snapshot;
   const rows = useMemo(() => toRailRows(events, marks), [events, marks]);
+  const latest = useMemo(() => toLatestMarks(marks), [marks]);
   const figures = toFigures({ facts: facts.value, head, cursor: cursor === 'head' ? undefined : cursor });
   return (
     <aside className="ledger-rail" aria-label="Ledger">
       <FiguresView figures={figures} subscribers={facts.value?.room?.subscribers} isStale={facts.error !== undefined} />
-      <RailEvents rows={rows} pointAt={pointAt} />
+      <RailEvents rows={rows} latest={latest} pointAt={pointAt} />
       <LatencyChart snapshot={snapshot} />
       {hasLab() && (
         <LabPanel

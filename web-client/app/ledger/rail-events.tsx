@@ -9,15 +9,23 @@ import type { RailRow } from './rail-rows.ts';
 
 interface RailEventsProps {
   readonly rows: readonly RailRow[];
+  readonly latest: readonly Mark[];
   readonly pointAt: (sequence: number) => void;
 }
 
-export function RailEvents({ rows, pointAt }: RailEventsProps): ReactElement {
+export function RailEvents({ rows, latest, pointAt }: RailEventsProps): ReactElement {
   return (
     <div className="rail-events rail-part">
       <div className="section-head">
         <h2 className="section-title">Last events</h2>
       </div>
+      <ul className="rail-latest" aria-label="What happened last" aria-live="polite">
+        {latest.map((mark) => (
+          <li key={mark.key} className={`mark is-${mark.kind}`} data-latest={mark.kind}>
+            <MarkLine mark={mark} />
+          </li>
+        ))}
+      </ul>
       {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- else nobody without a pointer could scroll it */}
       <section className="rail-scroll" tabIndex={0} aria-label="Last events, the newest first">
         {rows.length === 0 ? (
@@ -92,15 +100,19 @@ const MarkRow = memo(function MarkRow({ mark }: { readonly mark: Mark }): ReactE
       data-by={mark.kind === 'repaired' ? mark.by : undefined}
     >
       <td colSpan={4}>
-        <div className="mark-line">
-          <Icon name={icons[mark.kind]} />
-          <span>{toWords(mark)}</span>
-          <time dateTime={mark.at}>{formatClockTime(mark.at)}</time>
-        </div>
+        <MarkLine mark={mark} />
       </td>
     </tr>
   );
 });
+
+const MarkLine = ({ mark }: { readonly mark: Mark }): ReactElement => (
+  <div className="mark-line">
+    <Icon name={icons[mark.kind]} />
+    <span>{toWords(mark)}</span>
+    <time dateTime={mark.at}>{formatClockTime(mark.at)}</time>
+  </div>
+);
 
 const icons = { lost: 'drop', repaired: 'check', rejoined: 'restart' } as const;
 

@@ -39,6 +39,9 @@ export function toRailRows(events: readonly SessionEvent[], marks: readonly Mark
     .toReversed();
 }
 
+/** What happened last, the newest first: in a busy session its place between the events is soon out of sight. */
+export const toLatestMarks = (marks: readonly Mark[]): readonly Mark[] => joinLosses(marks).slice(-2).toReversed();
+
 function eventRow(event: SessionEvent, repairs: readonly Mark[]): RailRow {
   const repair = repairs.findLast(({ first, last }) => first <= event.sequence && event.sequence <= last);
   const key = `event-${String(event.sequence)}`;
