@@ -63,6 +63,14 @@ describe('one of eight leads', () => {
     expect(late.statuses.map(({ state }) => state)).toEqual(['replaying', 'live']);
   });
 
+  test('and one that comes to a quiet session with nothing to read is live, too', async () => {
+    const world = createTabWorld(1, new ScriptedSession(5));
+    await openTabs(world, 1);
+    const late = [world.open({ after: 5 }), world.open({ after: 'head' })];
+    await world.clock.advance(SOON_MS);
+    expect(late.map(({ state }) => state)).toEqual(['live', 'live']);
+  });
+
   test('and while it waits for the server, all wait with it for the same reason and time', async () => {
     const world = createTabWorld(1, new ScriptedSession(3));
     const tabs = await openTabs(world, 3);
@@ -458,6 +466,20 @@ describe('a token that the server does not take', () => {
     await world.clock.advance(SOON_MS);
     expect([bad.sequences, bad.state]).toEqual([[], 'stopped']);
     expectAll([good], 11);
+  });
+
+  test('hears nothing either while the leader has not answered yet', async () => {
+    const world = createTabWorld(1, new ScriptedSession(5));
+    world.session.meet = ({ headers }) =>
+      headers.get('authorization') === 'Bearer bad' ? problem(401, 'unauthorized') : undefined;
+    world.open({ token: 'good' });
+    await world.clock.advance(SOON_MS);
+    world.deliver = ({ kind }) => (kind === 'here' ? 'lost' : 1);
+    const bad = world.open({ token: 'bad', after: 5 });
+    await world.clock.advance(SOON_MS);
+    world.session.broadcast(3);
+    await world.clock.advance(SOON_MS);
+    expect([bad.sequences, bad.state]).toEqual([[], 'stopped']);
   });
 });
 
