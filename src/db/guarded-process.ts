@@ -33,11 +33,13 @@ export interface GuardedProcess {
 /**
  * The shell's standard input is a pipe whose other end only this process holds, so `read` returns when this process
  * ends, however it ends; a teardown of ours would not run after kill -9. A frozen server hears nothing until CONT, and
- * one that does not listen is killed. The server gets neither the pipe nor the terminal, and the watcher takes its nap
+ * one that does not listen is killed. The server may be gone before the nap has a number; then the watcher ends it
+ * itself. The server gets neither the pipe nor the terminal, and the watcher takes its nap
  * with it when the server has gone.
  */
 const GUARD = `
 signal=$1; shift
+gone=
 exec 3<&0
 "$@" 3<&- </dev/null >&2 &
 server=$!
@@ -45,7 +47,8 @@ echo "$server"
 {
   read -r line <&3
   kill -s "$signal" "$server"; kill -s CONT "$server"
-  trap 'kill "$nap"' TERM; sleep 10 & nap=$!
+  trap 'gone=yes; kill "$nap"' TERM; sleep 10 & nap=$!
+  [ -z "$gone" ] || kill "$nap"
   wait "$nap" && kill -s KILL "$server"
 } >/dev/null 2>&1 &
 watcher=$!
