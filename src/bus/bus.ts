@@ -15,6 +15,13 @@ export interface Subscription {
   unsubscribe(): void;
 }
 
+/** A hint to workers, of any session. One that is lost costs a worker's next look, and nothing else. */
+export type Wake =
+  /** There will be something to claim in so many milliseconds. */
+  | { readonly kind: 'ready'; readonly inMs: number }
+  /** A running turn was asked to stop. */
+  | { readonly kind: 'stop'; readonly session: string; readonly turn: string };
+
 /** Why broadcasts may have been lost: every open room compares its watermark with the ledger at once. */
 export type SuspectReason = 'reconnected' | 'dropped' | 'away';
 
@@ -23,6 +30,9 @@ export interface Bus extends Service {
   publish(session: string, broadcast: Broadcast): void;
   /** Resolves when the server has the subscription; while the bus is away, when it is back. Listeners may run before it resolves. */
   subscribe(session: string, listener: Listener): Pending;
+  /** Fire and forget, as `publish`. */
+  wake(wake: Wake): void;
+  onWake(listener: (wake: Wake) => void): Subscription;
   /** Called at once on every event that may have lost broadcasts. */
   onSuspect(listener: (reason: SuspectReason) => void): Subscription;
   /** While true, rooms poll the ledger more often. */

@@ -7,11 +7,11 @@ import { limits } from '../base/limits.ts';
 import type { Log } from '../base/log.ts';
 import type { Metrics } from '../base/metrics.ts';
 import { detach, withDeadline } from '../base/service.ts';
-import type { Broadcast, Bus, Listener, SuspectReason } from './bus.ts';
+import type { Broadcast, Bus, Pending, SuspectReason } from './bus.ts';
 import { dial } from './nats-connection.ts';
 import type { Connection } from './nats-connection.ts';
 import { nameOf, parseServers } from './nats-server.ts';
-import { checkSubjectRoot, decode, encode, subjectOf } from './wire.ts';
+import { checkSubjectRoot, decode, decodeWake, encode, encodeWake, subjectOf, wakeSubjectOf } from './wire.ts';
 import type { Carried } from './wire.ts';
 
 export interface NatsBusOptions {
@@ -25,7 +25,7 @@ export interface NatsBusOptions {
 /** A subscription that somebody wants; it outlives connections. */
 interface Wanted {
   readonly subject: string;
-  readonly listener: Listener;
+  readonly receive: (bytes: Uint8Array) => void;
   readonly confirm: () => void;
   unsubscribe?: () => void;
 }
@@ -67,11 +67,36 @@ export function natsBus({ url, subjectRoot, log, metrics, clock }: NatsBusOption
   }
 
   function attach(to: Connection, subscription: Wanted): void {
-    subscription.unsubscribe = to.subscribe(subscription.subject, (bytes) => {
-      const broadcast = decode(bytes);
-      if (broadcast === undefined) metrics.broadcasts.inc({ kind: 'foreign' });
-      else subscription.listener(broadcast);
-    });
+    subscription.unsubscribe = to.subscribe(subscription.subject, subscription.receive);
+  }
+
+  /** What is not ours is counted and let go. */
+  const read =
+    <Said>(decoded: (bytes: Uint8Array) => Said | undefined, listener: (said: Said) => void) =>
+    (bytes: Uint8Array): void => {
+      const said = decoded(bytes);
+      if (said === undefined) metrics.broadcasts.inc({ kind: 'foreign' });
+      else listener(said);
+    };
+
+  function want(subject: string, receive: (bytes: Uint8Array) => void): Pending {
+    let confirm: () => void = () => undefined;
+    const ready = new Promise<void>((resolve) => (confirm = resolve));
+    const subscription: Wanted = { subject, receive, confirm };
+    wanted.add(subscription);
+    if (connection?.isOpen === true) {
+      attach(connection, subscription);
+      const flushed = connection.flushed().then((hasIt) => (hasIt ? confirm() : undefined));
+      detach(flushed, log, 'a subscription was not confirmed');
+    }
+    return {
+      ready,
+      unsubscribe() {
+        if (!wanted.delete(subscription)) return;
+        subscription.unsubscribe?.();
+        confirm();
+      },
+    };
   }
 
   /** Whatever came in between is lost, so the bus counts as away until the server has every subscription. */
@@ -169,25 +194,15 @@ export function natsBus({ url, subjectRoot, log, metrics, clock }: NatsBusOption
       }
       metrics.broadcasts.inc({ kind });
     },
-    subscribe(session, listener) {
-      let confirm: () => void = () => undefined;
-      const ready = new Promise<void>((resolve) => (confirm = resolve));
-      const subscription: Wanted = { subject: subjectOf(subjectRoot, session), listener, confirm };
-      wanted.add(subscription);
-      if (connection?.isOpen === true) {
-        attach(connection, subscription);
-        const flushed = connection.flushed().then((hasIt) => (hasIt ? confirm() : undefined));
-        detach(flushed, log, 'a subscription was not confirmed');
+    subscribe: (session, listener) => want(subjectOf(subjectRoot, session), read(decode, listener)),
+    wake(wake) {
+      try {
+        if (connection?.isOpen === true) connection.publish(wakeSubjectOf(subjectRoot), encodeWake(wake));
+      } catch (thrown) {
+        log.error({ err: toError(thrown) }, 'a wake-up failed');
       }
-      return {
-        ready,
-        unsubscribe() {
-          if (!wanted.delete(subscription)) return;
-          subscription.unsubscribe?.();
-          confirm();
-        },
-      };
     },
+    onWake: (listener) => want(wakeSubjectOf(subjectRoot), read(decodeWake, listener)),
     onSuspect(listener) {
       const own = (reason: SuspectReason) => listener(reason);
       suspicious.add(own);

@@ -2,7 +2,7 @@
 import { assert } from '../base/assert.ts';
 import { LedgerlineError } from '../base/errors.ts';
 import { toSequence } from '../event/sequence.ts';
-import type { Broadcast } from './bus.ts';
+import type { Broadcast, Wake } from './bus.ts';
 
 const token = /^[A-Za-z0-9_-]+$/;
 const tokens = /^[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*$/;
@@ -23,6 +23,11 @@ export function checkSubjectRoot(root: string): void {
 export function subjectOf(root: string, session: string): string {
   assert(token.test(session), 'a session id is one subject token');
   return `${root}.${session}`;
+}
+
+/** Where workers listen, beside the sessions: no session id holds a `$`. */
+export function wakeSubjectOf(root: string): string {
+  return `${root}.$work`;
 }
 
 /**
@@ -71,4 +76,21 @@ export function decode(received: Uint8Array): Broadcast | undefined {
     return undefined;
   const range = { kind: 'events', first: toSequence(first), last: toSequence(last) } as const;
   return length === 0 ? range : { ...range, frames: body };
+}
+
+/**
+ *     1 ready <milliseconds>⏎
+ *     1 stop <session> <turn>⏎
+ */
+const wakeLine = /^1 (?:ready (0|[1-9][0-9]{0,8})|stop ([A-Za-z0-9_-]{1,128}) ([A-Za-z0-9._:-]{1,128}))\n$/;
+
+export function encodeWake(wake: Wake): Buffer {
+  return Buffer.from(wake.kind === 'ready' ? `1 ready ${wake.inMs}\n` : `1 stop ${wake.session} ${wake.turn}\n`);
+}
+
+/** Undefined for what is not ours or is damaged. */
+export function decodeWake(received: Uint8Array): Wake | undefined {
+  const [, inMs, session, turn] = wakeLine.exec(Buffer.from(received).toString('latin1')) ?? [];
+  if (inMs !== undefined) return { kind: 'ready', inMs: Number(inMs) };
+  return session === undefined || turn === undefined ? undefined : { kind: 'stop', session, turn };
 }

@@ -18,6 +18,10 @@ export function faultyBus(bus: Bus, faults: BusFaults): Bus {
       if (!faults.loses(session, broadcast)) bus.publish(session, broadcast);
     },
     subscribe: (session, listener) => bus.subscribe(session, listener),
+    wake(wake) {
+      if (!faults.isStopped) bus.wake(wake);
+    },
+    onWake: (listener) => bus.onWake(listener),
     onSuspect(listener) {
       const subscriptions = [bus.onSuspect(listener), faults.onSuspect(listener)];
       return { unsubscribe: () => subscriptions.forEach((subscription) => subscription.unsubscribe()) };

@@ -1,6 +1,6 @@
 /** What every bus keeps, whoever carries it. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Broadcast, Bus } from '../../src/bus/bus.ts';
+import type { Broadcast, Bus, Wake } from '../../src/bus/bus.ts';
 import { toSequence } from '../../src/event/sequence.ts';
 import { eventually } from '../support/waits.ts';
 
@@ -59,6 +59,28 @@ export function busContract(name: string, start: () => Promise<BusPair>): void {
       const other = await listen(pair.there, 's1');
       pair.here.publish('s1', events(1, 2));
       await eventually('both hear it', () => own.heard.length === 1 && other.heard.length === 1);
+    });
+
+    test('wakes whoever listens, in every process, with what was said', async () => {
+      const heard: Wake[] = [];
+      const other: Wake[] = [];
+      const own = pair.here.onWake((wake) => heard.push(wake));
+      const listening = pair.there.onWake((wake) => other.push(wake));
+      await settle(pair.here, pair.there); // both subscriptions have reached the server
+      await settle(pair.there, pair.here);
+      const said: Wake[] = [
+        { kind: 'ready', inMs: 150 },
+        { kind: 'stop', session: '-_aZ9', turn: 'turn:1.a' },
+        { kind: 'ready', inMs: 0 },
+      ];
+      for (const wake of said) pair.here.wake(wake);
+      await eventually('both hear all', () => heard.length === said.length && other.length === said.length);
+      expect([heard, other]).toEqual([said, said]);
+      own.unsubscribe();
+      listening.unsubscribe();
+      pair.here.wake({ kind: 'ready', inMs: 1 });
+      await settle(pair.here, pair.there);
+      expect([heard.length, other.length]).toEqual([said.length, said.length]);
     });
 
     test('never delivers inside publish', async () => {

@@ -1,5 +1,5 @@
 /** A bus whose every broadcast meets the fate that the test gives it; it delivers at once, so a test sees each step. */
-import type { Broadcast, Bus, Listener, SuspectReason } from '../../src/bus/bus.ts';
+import type { Broadcast, Bus, Listener, SuspectReason, Wake } from '../../src/bus/bus.ts';
 
 /** `hold` keeps it until `release`, so that a later one overtakes it. */
 export type Fate = 'deliver' | 'drop' | 'twice' | 'hold' | 'throw';
@@ -21,6 +21,7 @@ export function lossyBus(): LossyBus {
   const published: { session: string; broadcast: Broadcast }[] = [];
   const listeners = new Set<{ session: string; listener: Listener; confirm: () => void }>();
   const suspicious = new Set<(reason: SuspectReason) => void>();
+  const wakeful = new Set<(wake: Wake) => void>();
   let held: { session: string; broadcast: Broadcast }[] = [];
   let fate: (broadcast: Broadcast, index: number) => Fate = () => 'deliver';
   let isAway = false;
@@ -65,6 +66,13 @@ export function lossyBus(): LossyBus {
           confirm();
         },
       };
+    },
+    wake(wake) {
+      if (!isAway) for (const listener of wakeful) listener(wake);
+    },
+    onWake(listener) {
+      wakeful.add(listener);
+      return { unsubscribe: () => wakeful.delete(listener) };
     },
     onSuspect(listener) {
       suspicious.add(listener);
