@@ -13,12 +13,14 @@
  */
 import { performance } from 'node:perf_hooks';
 import { systemClock } from '../src/base/clock.ts';
+import { limits } from '../src/base/limits.ts';
 import { silentLog } from '../src/base/log.ts';
 import { createMetrics } from '../src/base/metrics.ts';
 import { connect, disconnect } from '../src/db/postgres.ts';
 import type { Sql } from '../src/db/postgres.ts';
 import { appendRun } from '../src/ledger/append-statement.ts';
 import { createLedger } from '../src/ledger/postgres-ledger.ts';
+import { sessionWork } from '../src/turn/session-work.ts';
 import { openDatabase } from './database.ts';
 import type { Report } from './report.ts';
 
@@ -37,7 +39,13 @@ export async function run(options: { quick: boolean }): Promise<Report> {
   const roundMs = options.quick ? 500 : 3_000;
   const rounds = options.quick ? 3 : 5;
   const database = await openDatabase();
-  const ledger = createLedger({ url: database.url, log: silentLog, metrics: createMetrics(), clock: systemClock });
+  const ledger = createLedger({
+    url: database.url,
+    log: silentLog,
+    metrics: createMetrics(),
+    clock: systemClock,
+    work: sessionWork,
+  });
   const pool = connect({ url: database.url, connections: 10, name: 'bench naive', log: silentLog });
   const single = connect({
     url: database.url,
@@ -84,7 +92,12 @@ export async function run(options: { quick: boolean }): Promise<Report> {
     const [[ours = ''], [bare = '']] = [await sessionsOf('lone', 1), await sessionsOf('bare', 1)];
     const lone: { group: Round[]; bare: Round[] } = { group: [], bare: [] };
     for (let index = -1; index < rounds; index++) {
-      const direct = await measure((session) => appendRun(single, [{ session, events: [event] }]), [bare], 1, roundMs);
+      const direct = await measure(
+        (session) => appendRun(single, [{ session, events: [event] }], limits.leaseMs),
+        [bare],
+        1,
+        roundMs,
+      );
       const grouped = await measure(group, [ours], 1, roundMs);
       if (index >= 0) {
         lone.bare.push(direct);

@@ -20,6 +20,7 @@ import { START, toCursor } from '../src/event/sequence.ts';
 import { createLedger } from '../src/ledger/postgres-ledger.ts';
 import type { Ledger } from '../src/ledger/ledger.ts';
 import { eventLayout } from '../src/sse/frame.ts';
+import { sessionWork } from '../src/turn/session-work.ts';
 import { openDatabase } from './database.ts';
 import type { Usage } from './replay-server.ts';
 import { median, rounded, spread } from './report.ts';
@@ -40,7 +41,13 @@ export async function run(options: { quick: boolean }): Promise<Report> {
       LEDGERLINE_INTERNAL_PORT: '0',
     },
   });
-  const ledger = createLedger({ url: database.url, log: silentLog, metrics: createMetrics(), clock: systemClock });
+  const ledger = createLedger({
+    url: database.url,
+    log: silentLog,
+    metrics: createMetrics(),
+    clock: systemClock,
+    work: sessionWork,
+  });
   try {
     const [url] = (await once(server, 'message')) as [string];
     await ledger.start();

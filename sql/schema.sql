@@ -2,6 +2,46 @@
 
 create schema ledgerline;
 
+-- What a turn asked a person, and the first answer.
+create table ledgerline.approval (
+  required_sequence bigint not null,
+  decided_sequence bigint,
+  session text collate "C" not null,
+  approval_id text collate "C" not null,
+  turn_id text collate "C" not null,
+  decision text,
+  decided_by text,
+  -- A JSON string, because a person's words may hold what a text in Postgres refuses.
+  comment json,
+  -- A question is asked once, however often its turn is tried.
+  constraint approval_pkey PRIMARY KEY (session, approval_id),
+  -- An answer has its event.
+  constraint approval_decided_whole CHECK (((decision IS NULL) = (decided_sequence IS NULL))),
+  -- The closed union of answers.
+  constraint approval_decision CHECK ((decision = ANY (ARRAY['approved'::text, 'denied'::text]))),
+  -- A question belongs to a turn, and goes with it.
+  constraint approval_turn_fkey FOREIGN KEY (session, turn_id) REFERENCES ledgerline.turn(session, turn_id) ON DELETE CASCADE
+);
+
+-- What a resumed turn gets told.
+CREATE INDEX approval_turn ON ledgerline.approval USING btree (session, turn_id);
+
+-- Which messages were taken, by their sender's keys, so that one sent again is answered and not stored again; kept for 7 days.
+create table ledgerline.client_request (
+  created_at timestamp with time zone not null default clock_timestamp(),
+  -- The message's event; null only inside the transaction that stores both.
+  sequence bigint,
+  session text collate "C" not null,
+  request_key text collate "C" not null,
+  -- SHA-256 of what was sent: the same key with something else is a mistake of the sender, and told.
+  content_hash bytea not null,
+  -- The tripwire against a message that is stored twice: the second insert waits for the first, and finds it.
+  constraint client_request_pkey PRIMARY KEY (session, request_key)
+);
+
+-- Finds what is old enough to go.
+CREATE INDEX client_request_age ON ledgerline.client_request USING btree (created_at);
+
 -- The ledger itself: what a session said, numbered 1 to its head without a hole.
 create table ledgerline.event (
   sequence bigint not null,
@@ -40,9 +80,24 @@ create table ledgerline.migration (
   constraint migration_pkey PRIMARY KEY (number)
 );
 
+-- How far each reader has read each session, by what the reader said.
+create table ledgerline.read_position (
+  updated_at timestamp with time zone not null default clock_timestamp(),
+  sequence bigint not null,
+  session text collate "C" not null,
+  subject text collate "C" not null,
+  -- One position for each reader of a session.
+  constraint read_position_pkey PRIMARY KEY (session, subject),
+  -- Exact as a JavaScript number.
+  constraint read_position_sequence_range CHECK (((sequence >= 0) AND (sequence <= '9007199254740991'::bigint))),
+  -- Nobody reads what does not exist.
+  constraint read_position_session_fkey FOREIGN KEY (session) REFERENCES ledgerline.session(session)
+);
+
 -- What is known of a session apart from its events; cold, because metadata beside the head would make every append rewrite it.
 create table ledgerline.session (
   created_at timestamp with time zone not null default clock_timestamp(),
+  -- When it was created, was sent a message, or had something notable: the order of the list.
   last_activity_at timestamp with time zone not null default clock_timestamp(),
   -- When the tombstone was set; the row stays, so that the id is never used again.
   deleted_at timestamp with time zone,
@@ -51,6 +106,8 @@ create table ledgerline.session (
   session text collate "C" not null,
   owner text,
   metadata json,
+  -- The last event that a person should see: how a turn ended, or what it asks. Unread is who has read less.
+  notable_sequence bigint not null default 0,
   -- A session is created once; a second create finds the first.
   constraint session_pkey PRIMARY KEY (session),
   -- Only what was deleted is erased.
@@ -58,6 +115,12 @@ create table ledgerline.session (
   -- One NATS subject token and one field of a comma-separated list by construction, so no id can reach another's.
   constraint session_id_grammar CHECK ((session ~ '^[A-Za-z0-9_-]{1,128}$'::text))
 );
+
+-- The list of all sessions, page by page.
+CREATE INDEX session_activity ON ledgerline.session USING btree (last_activity_at DESC, session DESC) WHERE (deleted_at IS NULL);
+
+-- The list of one owner's sessions, page by page.
+CREATE INDEX session_owner ON ledgerline.session USING btree (owner, last_activity_at DESC, session DESC) WHERE ((deleted_at IS NULL) AND (owner IS NOT NULL));
 
 -- Finds the erasures that a crash left unfinished without reading every session; empty almost always.
 CREATE INDEX session_unerased ON ledgerline.session USING btree (deleted_at) WHERE ((deleted_at IS NOT NULL) AND (erased_at IS NULL));
@@ -75,23 +138,125 @@ create table ledgerline.session_head (
   session text collate "C" not null,
   -- On the head and not on the cold row, so that an append tests it under the lock: an append that waited for a close must not commit after it.
   state text not null default 'open'::text,
+  -- What the session's agent does: nothing, it is to be claimed, somebody runs it, it waits for a decision.
   turn_state text not null default 'idle'::text,
+  -- The turn that is under way; null on a ready session whose next claim begins a new one.
   turn_id text,
+  -- Since when there is work to claim: how long it waited is counted from here, whatever the debounce.
+  ready_at timestamp with time zone,
+  -- From when a ready session may be claimed: the end of the debounce, or of the pause after a failed attempt.
+  due_at timestamp with time zone,
+  -- When that was asked; after a while it is done without the worker.
+  stop_at timestamp with time zone,
+  -- Who runs it, for people to read; nothing is decided by it, since a restarted worker may have the same name.
+  worker_id text collate "C",
+  -- What was asked of the running attempt: to stop, or to make room for a newer message.
+  stop_mode text,
   -- One head a session: whoever stamps, closes or deletes locks this row.
   constraint session_head_pkey PRIMARY KEY (session),
+  -- In a session that takes no more events nobody works.
+  constraint session_head_ended_idle CHECK (((state = 'open'::text) OR (turn_state = 'idle'::text))),
   -- Every attempt number is exact as a JavaScript number.
   constraint session_head_fence_range CHECK (((fence >= 0) AND (fence <= '9007199254740991'::bigint))),
   -- Only what was stored can have been removed.
   constraint session_head_floor_range CHECK (((floor >= 0) AND (floor <= last_sequence))),
+  -- An idle session has no turn under way.
+  constraint session_head_idle_whole CHECK (((turn_state <> 'idle'::text) OR (turn_id IS NULL))),
   -- Every sequence is exact as a JavaScript number.
   constraint session_head_last_sequence_range CHECK (((last_sequence >= 0) AND (last_sequence <= '9007199254740991'::bigint))),
+  -- A ready session is found by when it is due, and no other is.
+  constraint session_head_ready_whole CHECK (((turn_state = 'ready'::text) = (due_at IS NOT NULL))),
+  -- What runs is some turn, and only for a time.
+  constraint session_head_running_whole CHECK (((turn_state <> 'running'::text) OR ((turn_id IS NOT NULL) AND (lease_until IS NOT NULL)))),
   -- No head without its session; the id never changes, so appends pay nothing for it.
   constraint session_head_session_fkey FOREIGN KEY (session) REFERENCES ledgerline.session(session),
   -- The closed union of states.
   constraint session_head_state CHECK ((state = ANY (ARRAY['open'::text, 'closed'::text, 'deleted'::text]))),
+  -- A stop has its time.
+  constraint session_head_stop CHECK (((stop_mode IS NULL) = (stop_at IS NULL))),
+  -- The closed union of ways to stop.
+  constraint session_head_stop_mode CHECK ((stop_mode = ANY (ARRAY['stop'::text, 'interrupt'::text]))),
   -- The closed union of what a session's agent is doing.
-  constraint session_head_turn_state CHECK ((turn_state = ANY (ARRAY['idle'::text, 'ready'::text, 'running'::text, 'waiting'::text])))
+  constraint session_head_turn_state CHECK ((turn_state = ANY (ARRAY['idle'::text, 'ready'::text, 'running'::text, 'waiting'::text]))),
+  -- What waits for a decision is some turn.
+  constraint session_head_waiting_whole CHECK (((turn_state <> 'waiting'::text) OR (turn_id IS NOT NULL)))
 ) with (fillfactor=30);
+
+-- What to claim, the longest due first.
+CREATE INDEX session_head_ready ON ledgerline.session_head USING btree (due_at) WHERE (turn_state = 'ready'::text);
+
+-- What may have lost its worker. Not by lease_until: every append moves that, and would no longer be a HOT update.
+CREATE INDEX session_head_running ON ledgerline.session_head USING btree (session) WHERE (turn_state = 'running'::text);
+
+-- One logical unit of an agent's work, with an id that survives its attempts.
+create table ledgerline.turn (
+  created_at timestamp with time zone not null default clock_timestamp(),
+  -- When it fails whatever its attempts do; apart from the lease, which only says that somebody is at it.
+  deadline timestamp with time zone not null,
+  ended_at timestamp with time zone,
+  -- When a person took note of its failure; until then it is listed.
+  acknowledged_at timestamp with time zone,
+  -- How long it may take; the deadline is so far from its first claim, from a person's decision, and from being tried anew.
+  time_allowed interval not null,
+  -- The number of its last attempt: who repeats the settling of just that attempt gets the first answer again.
+  fence bigint not null,
+  -- The event with which its last attempt was settled: completed, failed, cancelled, waiting or to be tried again.
+  settled_sequence bigint,
+  -- Tries without progress; a try that was given back does not count.
+  attempts integer not null,
+  -- All tries, which have a cap of their own.
+  total_attempts integer not null,
+  max_attempts integer not null,
+  session text collate "C" not null,
+  turn_id text collate "C" not null,
+  status text not null default 'open'::text,
+  policy text not null default 'retry'::text,
+  -- Of the last failed attempt: {"code", "message"}. json, because a message may hold what a text in Postgres refuses.
+  error json,
+  -- A turn is begun once.
+  constraint turn_pkey PRIMARY KEY (session, turn_id),
+  -- Tries without progress are tries.
+  constraint turn_attempts CHECK (((0 <= attempts) AND (attempts <= total_attempts))),
+  -- What ended has an end.
+  constraint turn_ended CHECK (((status = ANY (ARRAY['open'::text, 'waiting'::text])) = (ended_at IS NULL))),
+  -- Whether a lost attempt is followed by another, or is the end.
+  constraint turn_policy CHECK ((policy = ANY (ARRAY['retry'::text, 'once'::text]))),
+  -- No work without its session. It takes only a key lock on the cold row, which no append and no claim touches.
+  constraint turn_session_fkey FOREIGN KEY (session) REFERENCES ledgerline.session(session),
+  -- The closed union of what becomes of a turn.
+  constraint turn_status CHECK ((status = ANY (ARRAY['open'::text, 'waiting'::text, 'done'::text, 'failed'::text, 'cancelled'::text, 'in_doubt'::text])))
+);
+
+-- Finds what is old enough to go.
+CREATE INDEX turn_age ON ledgerline.turn USING btree (ended_at) WHERE ((status = ANY (ARRAY['done'::text, 'cancelled'::text])) OR (acknowledged_at IS NOT NULL));
+
+-- What waits for a person.
+CREATE INDEX turn_attention ON ledgerline.turn USING btree (created_at) WHERE ((status = ANY (ARRAY['waiting'::text, 'failed'::text, 'in_doubt'::text])) AND (acknowledged_at IS NULL));
+
+-- A message's wish for an answer, written in the message's own transaction: none can be forgotten.
+create table ledgerline.turn_request (
+  sequence bigint not null,
+  session text collate "C" not null,
+  -- The turn whose input it is, from its first claim on, until a person has it run anew.
+  turn_id text collate "C",
+  status text not null default 'pending'::text,
+  -- It may join the turn that runs, instead of waiting for the next.
+  is_steering boolean not null default false,
+  -- A message asks once.
+  constraint turn_request_pkey PRIMARY KEY (session, sequence),
+  -- What is pending is nobody's yet.
+  constraint turn_request_claimed CHECK (((status <> 'pending'::text) OR (turn_id IS NULL))),
+  -- No work without its session.
+  constraint turn_request_session_fkey FOREIGN KEY (session) REFERENCES ledgerline.session(session),
+  -- The closed union of what becomes of a request.
+  constraint turn_request_status CHECK ((status = ANY (ARRAY['pending'::text, 'claimed'::text, 'done'::text, 'failed'::text, 'cancelled'::text])))
+);
+
+-- What a claim binds, and whether a session has more to do.
+CREATE INDEX turn_request_pending ON ledgerline.turn_request USING btree (session) WHERE (status = 'pending'::text);
+
+-- The inputs of a turn.
+CREATE INDEX turn_request_turn ON ledgerline.turn_request USING btree (session, turn_id) WHERE (turn_id IS NOT NULL);
 
 -- Sends a receipt ahead of the commit: a client that then loses the connection knows which transaction to ask about, and what it stored if it committed.
 CREATE OR REPLACE FUNCTION ledgerline.announce(receipt text)

@@ -19,7 +19,14 @@ export const errorCodes = [
   'session_closed',
   'session_deleted',
   'wrong_head', // `head` is the ledger's
-  'fenced', // the turn belongs to a newer attempt
+  'fenced', // the turn belongs to a newer attempt, or to none any more
+  'request_conflict', // a message's key is taken by other content; `sequence` says where
+  'turn_busy', // a turn is under way
+  'turn_unknown',
+  'turn_over', // the turn is not in a state for this; `turnStatus` says in which
+  'approval_unknown',
+  'approval_decided', // somebody was first; `decision`, `by` and `sequence` say what
+  'approval_conflict', // the question's id was used by another turn
   'session_busy', // its head stayed locked by somebody else; nothing was stored
   // the producer's counter
   'duplicate_append', // stored already, same content; `first` and `last` say where

@@ -42,6 +42,47 @@ export const limits = {
   /** How far a fenced append extends its turn's lease. */
   leaseMs: 30_000,
 
+  // turns
+  /** A message's content as JSON: the event around it fits the body of its request. */
+  contentBytes: 48 * KiB,
+  requestKeyLength: 128,
+  /** Messages that follow one another so closely are the inputs of one turn, but the first waits no longer than the cap. */
+  debounceMs: 150,
+  debounceCapMs: 1_000,
+  claimTurns: 50,
+  claimWaitMs: 30_000,
+  /** How often a waiting claim looks without being woken. */
+  claimPollMs: 1_000,
+  renewMs: 10_000,
+  renewAttempts: 1_000,
+  /** An attempt that could not renew for so long ends itself, before its lease does. */
+  selfStopMs: 25_000,
+  /** A stop that no worker has carried out is done without it. */
+  forcedStopMs: 30_000,
+  /** How often abandoned turns are looked for, up to so many at a time. */
+  recoverMs: 5_000,
+  recoverTurns: 100,
+  turnDeadlineMs: 4 * 3_600_000,
+  maxAttempts: 3,
+  totalAttempts: 20,
+  /** The pause before a turn is tried again, doubling up to the cap. */
+  retryPauseMs: 1_000,
+  retryPauseCapMs: 60_000,
+  approvalsPerWait: 16,
+  approvalIdLength: 128,
+  commentBytes: 4 * KiB,
+  turnErrorBytes: 4 * KiB,
+  /** Messages, claims, and what operators ask. */
+  turnConnections: 4,
+  /** Renewing and settling: what a full pool above must never keep waiting. */
+  settleConnections: 2,
+  sessionsPerList: 200,
+  sessionsPerListDefault: 50,
+  turnsPerList: 200,
+  turnsPerListDefault: 50,
+  clientRequestDays: 7,
+  turnDays: 30,
+
   // Postgres
   replayConnections: 4,
   historyConnections: 2,
@@ -156,6 +197,14 @@ assert(
   limits.http2Streams * limits.unsentBytes <= limits.http2ConnectionBytes,
   'slow readers do not shut others out of the connection that a proxy gave them',
 );
+assert(
+  limits.contentBytes < limits.bodyBytes && limits.contentBytes < limits.payloadBytes,
+  'a message fits its request and its event',
+);
+assert(limits.debounceMs <= limits.debounceCapMs, 'a lone message waits no longer than the cap');
+assert(limits.renewMs * 2 < limits.selfStopMs, 'an attempt may miss a renewal or two');
+assert(limits.selfStopMs < limits.leaseMs, 'an attempt ends itself before another begins');
+assert(limits.maxAttempts <= limits.totalAttempts, 'tries without progress are tries');
 assert(limits.batchEvents <= limits.eventsPerAppend, 'a batch fits one append');
 assert(limits.labBurstEvents >= 2, 'a burst has a last event and one before it');
 assert(limits.labBusStopMs > limits.headCheckMs * 2, 'a bus stays away long enough for head checks to be seen');

@@ -67,6 +67,51 @@ export function createMetrics() {
       labelNames: ['code'],
       registers,
     }),
+    turnsReady: new Gauge({ name: 'ledgerline_turns_ready', help: 'Sessions with work to claim', registers }),
+    oldestReadySeconds: new Gauge({
+      name: 'ledgerline_turns_oldest_ready_seconds',
+      help: 'How long the oldest of them has waited',
+      registers,
+    }),
+    turnsRunning: new Gauge({ name: 'ledgerline_turns_running', help: 'Turns that a worker runs', registers }),
+    turnsWaiting: new Gauge({
+      name: 'ledgerline_turns_waiting',
+      help: 'Turns that wait for a person to decide',
+      registers,
+    }),
+    turnsInDoubt: new Gauge({
+      name: 'ledgerline_turns_in_doubt',
+      help: 'Turns that a person must resolve',
+      registers,
+    }),
+    turnsFailed: new Gauge({
+      name: 'ledgerline_turns_failed',
+      help: 'Failed turns that nobody has acknowledged',
+      registers,
+    }),
+    claimSeconds: new Histogram({
+      name: 'ledgerline_claim_seconds',
+      help: 'From ready to claimed, the debounce included',
+      buckets: seconds,
+      registers,
+    }),
+    turnEnds: new Counter({
+      name: 'ledgerline_turn_ends_total',
+      help: 'Turns that ended, by how',
+      labelNames: ['status'],
+      registers,
+    }),
+    fencedWrites: new Counter({
+      name: 'ledgerline_fenced_writes_total',
+      help: 'Writes of attempts that owned their turn no more, all refused',
+      registers,
+    }),
+    takeovers: new Counter({
+      name: 'ledgerline_takeovers_total',
+      help: 'Attempts that were ended without their worker, by reason',
+      labelNames: ['reason'],
+      registers,
+    }),
     requests: new Counter({
       name: 'ledgerline_requests_total',
       help: 'Requests by route and status',

@@ -1,11 +1,14 @@
 /** Connections to Postgres: how one is made, when its failure means "away", and how it is dropped for certain. */
 import { Socket } from 'node:net';
 import postgres from 'postgres';
+import { LedgerlineError } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
 import type { Log } from '../base/log.ts';
 
 /** A client: one connection or a pool of them, connecting on first use. */
 export type Sql = postgres.Sql<{ bigint: number }>;
+/** What takes a statement: a client, or a transaction on one of its connections. */
+export type Statements = postgres.ISql<{ bigint: number }>;
 export type TransactionSql = postgres.TransactionSql<{ bigint: number }>;
 
 export interface ConnectOptions {
@@ -125,6 +128,35 @@ const codeOf = (error: unknown): string | undefined => {
   const code = error instanceof Error ? (error as { code?: unknown }).code : undefined;
   return typeof code === 'string' ? code : undefined;
 };
+
+/**
+ * READ COMMITTED, said aloud: behind a pooler the connection's own default may be another. Every statement then sees what
+ * was committed before it began, so that one which follows a lock sees all that the lock's last holder did.
+ */
+export async function transaction<T>(sql: Sql, work: (tx: TransactionSql) => Promise<T>): Promise<T> {
+  let isOver = false;
+  /**
+   * The driver writes what follows the loss of a connection, its own ROLLBACK first, to a socket that is gone, and that
+   * ends the process; or later to its next connection, in somebody else's transaction (porsager/postgres#1208, #1216). So
+   * nothing follows: `begin` rejects by itself when the connection closes.
+   */
+  const silent = (thrown: unknown): Promise<never> => {
+    if (isOver || isDisconnected(thrown)) return new Promise(() => undefined);
+    throw thrown;
+  };
+  const guarded = (tx: TransactionSql): TransactionSql =>
+    new Proxy(tx, {
+      apply(target, self, statement) {
+        if (isOver) throw new LedgerlineError('unavailable', 'the transaction is over');
+        return Reflect.apply(target, self, statement) as unknown;
+      },
+    });
+  try {
+    return (await sql.begin('isolation level read committed', (tx) => work(guarded(tx)).catch(silent))) as T;
+  } finally {
+    isOver = true;
+  }
+}
 
 /** The server's code for an error that the server reported: it ran nothing, or rolled back what it ran. */
 export function sqlState(error: unknown): string | undefined {

@@ -10,30 +10,31 @@ import type { Producer } from './producer.ts';
 import { toCursor } from './sequence.ts';
 import type { Cursor } from './sequence.ts';
 import { sliceData, toOneLine } from './slice.ts';
+import { fenceShape } from './turn-id.ts';
+import type { Fence } from './turn-id.ts';
 
 export interface AppendBody {
   readonly events: readonly NewEvent[];
   readonly producer?: Producer;
   readonly expectedHead?: Cursor;
+  readonly fence?: Fence;
 }
+
+/** The events of a body, as a member of its shape. */
+export const eventsShape = z
+  .array(z.strictObject({ type: eventTypeShape, data: z.unknown() }))
+  .max(limits.eventsPerAppend);
 
 const appendShape = z.strictObject({
   producer: producerShape.optional(),
   expectedHead: z.int().min(0).optional(),
-  events: z
-    .array(z.strictObject({ type: eventTypeShape, data: z.unknown() }))
-    .min(1)
-    .max(limits.eventsPerAppend),
+  fence: fenceShape.optional(),
+  events: eventsShape.min(1),
 });
 
 /** All or nothing: one bad event refuses the body, and the error says which and why. */
 export function parseAppendBody(bytes: Uint8Array): AppendBody {
-  const { text, value } = parseJson(bytes, sliceData);
-  const body = shaped(appendShape, value);
-  const events = detached(
-    body.events.map((event, index): NewEvent => newEvent(event.type, text[index], index)),
-    bytes.length,
-  );
+  const { body, events } = parseEventsBody(bytes, appendShape);
   // In this order: past 2^53 an addition of 2 and a subtraction of 1 may come out even.
   const last = (body.producer?.sequence ?? 1) + (events.length - 1);
   if (!Number.isSafeInteger(last)) {
@@ -45,7 +46,19 @@ export function parseAppendBody(bytes: Uint8Array): AppendBody {
     events,
     ...(body.producer === undefined ? {} : { producer: body.producer }),
     ...(body.expectedHead === undefined ? {} : { expectedHead: toCursor(body.expectedHead) }),
+    ...(body.fence === undefined ? {} : { fence: body.fence }),
   };
+}
+
+/** A body with events among its members: the rest of it in its shape, and the events, whose data is the sender's own text [I2]. */
+export function parseEventsBody<Shape extends z.ZodType<{ events: z.infer<typeof eventsShape> }>>(
+  bytes: Uint8Array,
+  shape: Shape,
+): { body: z.infer<Shape>; events: NewEvent[] } {
+  const { text, value } = parseJson(bytes, sliceData);
+  const body = shaped(shape, value);
+  const events = body.events.map((event, index): NewEvent => newEvent(event.type, text[index], index));
+  return { body, events: detached(events, bytes.length) };
 }
 
 /** What surrounds the data of a few small events; so much may be kept for nothing. */

@@ -1,5 +1,4 @@
 /** The plain statement: all that waits for one session, stored in a row, when nothing about it needs judging. */
-import { limits } from '../base/limits.ts';
 import type { Sql } from '../db/postgres.ts';
 import { PAYLOAD_SEPARATOR, SEPARATOR, joinPayloads, joinTypes } from './append-text.ts';
 import type { AppendRequest } from './ledger.ts';
@@ -30,7 +29,11 @@ export function isOneRun(requests: readonly AppendRequest[]): boolean {
  * key. Then the stamp says which it was. The notice leaves before the rows are in, which does not matter: the status of
  * its transaction tells.
  */
-export async function appendRun(sql: Sql, requests: readonly AppendRequest[]): Promise<string | undefined> {
+export async function appendRun(
+  sql: Sql,
+  requests: readonly AppendRequest[],
+  leaseMs: number,
+): Promise<string | undefined> {
   const [first] = requests;
   if (first === undefined) return undefined;
   const { session, producer, fence, expectedHead } = first;
@@ -41,7 +44,7 @@ export async function appendRun(sql: Sql, requests: readonly AppendRequest[]): P
       update ledgerline.session_head
          set last_sequence = last_sequence + ${events.length}::int,
              lease_until = case when ${turn}::text is null then lease_until
-                                else clock_timestamp() + ${limits.leaseMs}::int * interval '1 millisecond' end
+                                else clock_timestamp() + ${leaseMs}::int * interval '1 millisecond' end
        where session = (
          select h.session from ledgerline.session_head h
           where h.session = ${session}::text

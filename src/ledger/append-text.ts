@@ -27,7 +27,13 @@ export function assertSeparable(request: AppendRequest): void {
   assert(request.producer === undefined || producer.test(request.producer.id), 'the producer id has its grammar');
   assert(request.fence === undefined || turn.test(request.fence.turn), 'the turn id has its grammar');
   assert(request.events.length > 0, 'an append has an event');
-  for (const event of request.events) {
+  assertEvents(request.events);
+}
+
+/** The same for the events alone, with the turn that each may be of. */
+export function assertEvents(events: readonly (NewEvent & { fence?: AppendRequest['fence'] })[]): void {
+  for (const event of events) {
+    assert(event.fence === undefined || turn.test(event.fence.turn), 'the turn id has its grammar');
     assert(type.test(event.type), 'the event type has its grammar');
     assert(!lineBreak.test(event.data), 'a payload is one line');
   }

@@ -6,6 +6,7 @@ import { toError } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
 import type { Log } from '../base/log.ts';
 import { detach } from '../base/service.ts';
+import type { Statements } from '../db/postgres.ts';
 import type { Pool } from './pool.ts';
 
 export interface Erasure {
@@ -17,7 +18,15 @@ export interface Erasure {
 
 const backoff = { firstMs: 200, capMs: 30_000 };
 
-export function createErasure(pool: Pool, clock: Clock, log: Log): Erasure {
+export interface ErasureOptions {
+  readonly pool: Pool;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Erases what the floors above keep of a session. */
+  readonly eraseWork: (sql: Statements, session: string) => Promise<void>;
+}
+
+export function createErasure({ pool, clock, log, eraseWork }: ErasureOptions): Erasure {
   const stopping = new AbortController();
   let isWanted = false;
   let running: Promise<void> | undefined;
@@ -74,9 +83,11 @@ export function createErasure(pool: Pool, clock: Clock, log: Log): Erasure {
         select count(*) as rows from erased`,
     );
     if (batch !== undefined && batch.rows > 0) return false;
+    await pool.run('erasing the work of a deleted session', (sql) => eraseWork(sql, session));
     await pool.run(
       'finishing an erasure',
       (sql) => sql`
+        with positions as (delete from ledgerline.read_position where session = ${session}::text)
         update ledgerline.session set erased_at = clock_timestamp()
          where session = ${session}::text and deleted_at is not null and erased_at is null`,
     );

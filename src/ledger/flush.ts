@@ -21,6 +21,8 @@ export interface Landed<W extends Waiting> {
 
 export interface FlushOptions {
   readonly deadlineMs: number;
+  /** How far a fenced append extends its turn's lease. */
+  readonly leaseMs: number;
   /** Wait so long for a held head; without it held heads are skipped. */
   readonly waitMs?: number;
   /** A head of this group was held a moment ago, so the plain statement would only ask in vain. */
@@ -43,7 +45,7 @@ export async function flush<W extends Waiting>(
 
   const isOneSession = requests[0]?.session === requests.at(-1)?.session;
   if (isOneSession && options.waitMs === undefined && options.isHeld !== true && isOneRun(requests)) {
-    const landing = await flight.send((sql) => appendRun(sql, requests), options.deadlineMs);
+    const landing = await flight.send((sql) => appendRun(sql, requests, options.leaseMs), options.deadlineMs);
     if (landing.kind === 'lost' || landing.kind === 'unsent') return all(landing);
     if (landing.kind === 'answered' && landing.value !== undefined) {
       return each(verdictsInARow(parseReceipt(landing.value), requests));
@@ -52,7 +54,10 @@ export async function flush<W extends Waiting>(
   }
 
   for (let tries = 1; ; tries++) {
-    const landing = await flight.send((sql) => stamp(sql, requests, options.waitMs), options.deadlineMs);
+    const landing = await flight.send(
+      (sql) => stamp(sql, requests, options.waitMs, options.leaseMs),
+      options.deadlineMs,
+    );
     if (landing.kind === 'answered') return each(verdicts(parseReceipt(landing.value), requests));
     if (landing.kind !== 'refused') return all(landing);
     const refusal = judgeRefusal(landing.error);

@@ -18,6 +18,8 @@ export interface LaneBounds extends GroupBounds {
   readonly skippedFlushes: number;
   readonly headLockWaitMs: number;
   readonly flushDeadlineMs: number;
+  /** How far a fenced append extends its turn's lease. */
+  readonly leaseMs: number;
 }
 
 export interface LaneOptions {
@@ -61,7 +63,7 @@ export function createLane(options: LaneOptions): Lane {
       const group = waiting.take();
       if (group.length === 0) break;
       const isHeld = group.some(({ session }) => skipped.has(session));
-      await fly(flight, group, { deadlineMs: bounds.flushDeadlineMs, isHeld });
+      await fly(flight, group, { deadlineMs: bounds.flushDeadlineMs, leaseMs: bounds.leaseMs, isHeld });
     }
     isRunning = false;
   }
@@ -114,7 +116,8 @@ export function createLane(options: LaneOptions): Lane {
         lineEnds.cancel();
         const group = waiting.takeOf(session);
         const waitMs = bounds.headLockWaitMs;
-        if (group.length > 0) await fly(carrier, group, { deadlineMs: waitMs + bounds.flushDeadlineMs, waitMs });
+        if (group.length > 0)
+          await fly(carrier, group, { deadlineMs: waitMs + bounds.flushDeadlineMs, leaseMs: bounds.leaseMs, waitMs });
         skipped.delete(session);
         waiting.release(session);
         wake();

@@ -2,6 +2,8 @@
 import type { NewEvent } from '../event/event.ts';
 import type { Producer } from '../event/producer.ts';
 import type { Cursor, Sequence } from '../event/sequence.ts';
+import type { TurnNow } from '../event/turn-state.ts';
+import type { SessionFilter } from './session-filter.ts';
 
 export type SessionState = 'open' | 'closed' | 'deleted';
 
@@ -69,6 +71,43 @@ export interface SessionRow extends Head {
   readonly metadata: unknown;
   readonly owner: string | undefined;
   readonly createdAt: string;
+  readonly turn: TurnNow;
+}
+
+/** A session as the list shows it to one reader. */
+export interface ListedSession extends Head {
+  readonly session: string;
+  readonly metadata: unknown;
+  readonly turn: TurnNow;
+  /** When it was last sent a message, ended a turn or asked something. */
+  readonly activity: string;
+  /** The last event that a person should see; 0 when there was none. */
+  readonly notable: Cursor;
+  /** How far the reader has read. */
+  readonly read: Cursor;
+}
+
+/** A place in the list. Microseconds, as the database has them: with less, a page could begin before its place. */
+export interface ListPlace {
+  readonly activityUs: number;
+  readonly session: string;
+}
+
+export interface ListRange {
+  readonly limit: number;
+  /** Left out: from the latest activity. */
+  readonly after?: ListPlace | undefined;
+}
+
+export interface SessionList {
+  readonly sessions: readonly ListedSession[];
+  /** Where the following page begins; undefined on the last. */
+  readonly next: ListPlace | undefined;
+}
+
+export interface ReadMark {
+  readonly read: Cursor;
+  readonly state: SessionState;
 }
 
 export interface Ledger {
@@ -90,6 +129,10 @@ export interface Ledger {
   close(session: string): Promise<Head | undefined>;
   /** Leaves a tombstone and erases the payloads; the id is never used again. Undefined when there is no such session. */
   delete(session: string): Promise<Head | undefined>;
+  /** A page of the sessions that the filter shows and nobody deleted, as `subject` has read them. */
+  list(filter: SessionFilter, range: ListRange, subject: string): Promise<SessionList>;
+  /** Never goes back and never passes the head. Undefined when there is no such session. */
+  markRead(session: string, subject: string, sequence: Cursor): Promise<ReadMark | undefined>;
 }
 
 export interface HistoryRange {

@@ -4,6 +4,7 @@ import { limits } from '../base/limits.ts';
 import type { Log } from '../base/log.ts';
 import type { Metrics } from '../base/metrics.ts';
 import type { Service } from '../base/service.ts';
+import type { Statements } from '../db/postgres.ts';
 import { createCommitGroup } from './commit-group.ts';
 import type { CommitGroupBounds } from './commit-group.ts';
 import { createErasure } from './erasure.ts';
@@ -11,8 +12,11 @@ import { readHeads } from './head.ts';
 import type { Ledger } from './ledger.ts';
 import { createPool } from './pool.ts';
 import type { Pool } from './pool.ts';
+import { markRead } from './read-position.ts';
 import { readHistory, readPage } from './read.ts';
+import { listSessions } from './session-list.ts';
 import { closeSession, createSession, describeSession, entombSession } from './session-row.ts';
+import type { EndWork } from './session-row.ts';
 import { createInquiry } from './unknown-commit.ts';
 
 export interface PostgresLedger extends Ledger, Service {
@@ -33,10 +37,18 @@ export interface LedgerOptions {
   readonly metrics: Metrics;
   readonly clock: Clock;
   readonly bounds?: Partial<LedgerBounds>;
+  /** What the floors above keep of a session, and end and erase with it. */
+  readonly work: SessionWork;
+}
+
+export interface SessionWork {
+  readonly end: EndWork;
+  /** What is left of a deleted session; called until it succeeds. */
+  readonly erase: (sql: Statements, session: string) => Promise<void>;
 }
 
 export function createLedger(options: LedgerOptions): PostgresLedger {
-  const { log, metrics, clock } = options;
+  const { log, metrics, clock, work } = options;
   const bounds: LedgerBounds = { ...limits, ...options.bounds };
   const common = { url: options.url, log, ...(options.prepare === undefined ? {} : { prepare: options.prepare }) };
   const pool = (name: string, connections: number, deadlineMs: number, settings: Record<string, string>): Pool =>
@@ -58,7 +70,7 @@ export function createLedger(options: LedgerOptions): PostgresLedger {
 
   const inquiry = createInquiry({ pool: control, clock, log, deadlineMs: bounds.queryDeadlineMs });
   const commitGroup = createCommitGroup({ ...common, metrics, clock, inquiry, bounds });
-  const erasure = createErasure(control, clock, log);
+  const erasure = createErasure({ pool: control, clock, log, eraseWork: work.erase });
 
   return {
     name: 'ledger',
@@ -80,11 +92,15 @@ export function createLedger(options: LedgerOptions): PostgresLedger {
     heads: (sessions) => control.run('reading heads', (sql) => readHeads(sql, sessions)),
     create: (session, row) => control.run('creating a session', (sql) => createSession(sql, session, row)),
     describe: (session) => control.run('reading a session', (sql) => describeSession(sql, session)),
-    close: (session) => ending.run('closing a session', (sql) => closeSession(sql, session)),
+    close: (session) => ending.run('closing a session', (sql) => closeSession(sql, session, work.end)),
     async delete(session) {
-      const head = await ending.run('deleting a session', (sql) => entombSession(sql, session));
+      const head = await ending.run('deleting a session', (sql) => entombSession(sql, session, work.end));
       if (head?.state === 'deleted') erasure.request();
       return head;
     },
+    list: (filter, range, subject) =>
+      history.run('listing sessions', (sql) => listSessions(sql, filter, range, subject)),
+    markRead: (session, subject, sequence) =>
+      control.run('marking a session read', (sql) => markRead(sql, session, subject, sequence)),
   };
 }

@@ -1,13 +1,18 @@
 /** A session's own life: created, described, closed, and left as a tombstone. */
-import { LedgerlineError } from '../base/errors.ts';
 import { assert } from '../base/assert.ts';
-import { sqlState } from '../db/postgres.ts';
-import type { Sql } from '../db/postgres.ts';
+import { transaction } from '../db/postgres.ts';
+import type { Sql, Statements } from '../db/postgres.ts';
+import type { Sequence } from '../event/sequence.ts';
+import { busyWhenLocked } from './busy.ts';
 import { toHead } from './head.ts';
 import type { HeadRow } from './head.ts';
 import type { Head, SessionRow } from './ledger.ts';
+import { lockTurnHead, moveTurnHead } from './turn-head.ts';
+import type { TurnEvent, TurnHead } from './turn-head.ts';
+import { toTurnNow } from './turn-now.ts';
+import type { TurnColumns } from './turn-now.ts';
 
-interface Row extends HeadRow {
+interface Row extends HeadRow, TurnColumns {
   readonly metadata: unknown;
   readonly owner: string | null;
   readonly created_at: string;
@@ -20,12 +25,13 @@ function toSessionRow(row: Row): SessionRow {
     metadata: row.metadata,
     owner: row.owner ?? undefined,
     createdAt: row.created_at,
+    turn: toTurnNow(row),
   };
 }
 
 export async function describeSession(sql: Sql, session: string): Promise<SessionRow | undefined> {
   const [row] = await sql<Row[]>`
-    select h.session, h.last_sequence, h.floor, h.state, s.metadata, s.owner, ledgerline.utc_text(s.created_at) as created_at
+    select h.session, h.last_sequence, h.floor, h.state, h.turn_state, h.turn_id, h.fence, h.stop_mode, s.metadata, s.owner, ledgerline.utc_text(s.created_at) as created_at
       from ledgerline.session s join ledgerline.session_head h on h.session = s.session
      where s.session = ${session}::text`;
   return row && toSessionRow(row);
@@ -47,7 +53,7 @@ export async function createSession(
       returning session, owner, metadata, created_at
     ), head as (
       insert into ledgerline.session_head (session) select session from created
-      returning session, last_sequence, floor, state
+      returning session, last_sequence, floor, state, turn_state, turn_id, fence, stop_mode
     )
     select h.*, c.metadata, c.owner, ledgerline.utc_text(c.created_at) as created_at
       from created c join head h on h.session = c.session`;
@@ -57,47 +63,68 @@ export async function createSession(
   return { created: false, row: existing };
 }
 
+/**
+ * What else ends with a session, told by the floor that knows of it: its agent's work. In the same transaction, behind the
+ * head's lock; what it returns is stored before the session takes no more.
+ */
+export type EndWork = (tx: Statements, head: TurnHead) => Promise<readonly TurnEvent[]>;
+
 /** Waits for the head's lock, so that an append either committed before the close or finds the session closed. */
-export async function closeSession(sql: Sql, session: string): Promise<Head | undefined> {
-  const [closed] = await busyWhenLocked(sql<HeadRow[]>`
-    update ledgerline.session_head set state = 'closed'
-     where session = ${session}::text and state = 'open'
-    returning session, last_sequence, floor, state`);
-  return closed ? toHead(closed) : await headOf(sql, session);
+export function closeSession(sql: Sql, session: string, endWork: EndWork): Promise<Head | undefined> {
+  return ending(sql, session, async (tx, head) => {
+    if (head.state !== 'open') return;
+    await moveTurnHead(tx, head, { to: 'idle' }, await endWork(tx, head), head.turnState !== 'idle');
+    await tx`update ledgerline.session_head set state = 'closed' where session = ${session}::text`;
+  });
 }
 
 /**
- * The tombstone, in one short statement: from its commit on nobody reads an event of the session (the floor is its head),
+ * The tombstone, in one short transaction: from its commit on nobody reads an event of the session (the floor is its head),
  * nobody appends, and a worker's attempt no longer owns its turn. Erasing comes after (`erasure`).
  */
-export async function entombSession(sql: Sql, session: string): Promise<Head | undefined> {
-  const [deleted] = await busyWhenLocked(sql<HeadRow[]>`
-    with head as (
-      update ledgerline.session_head
-         set state = 'deleted', floor = last_sequence,
-             fence = fence + 1, turn_state = 'idle', turn_id = null, lease_until = null
-       where session = ${session}::text and state <> 'deleted'
-      returning session, last_sequence, floor, state
-    ), tombstone as (
+export function entombSession(sql: Sql, session: string, endWork: EndWork): Promise<Head | undefined> {
+  return ending(sql, session, async (tx, head) => {
+    if (head.state === 'deleted') return;
+    if (head.state === 'open') {
+      await endWork(tx, head); // its events would be erased at once
+      await moveTurnHead(tx, head, { to: 'idle' }, [], true);
+    }
+    await tx`
+      with head as (
+        update ledgerline.session_head set state = 'deleted', floor = last_sequence where session = ${session}::text
+        returning session
+      )
       update ledgerline.session set deleted_at = clock_timestamp(), metadata = null
-       where session in (select session from head)
-    )
-    select * from head`);
-  return deleted ? toHead(deleted) : await headOf(sql, session);
+       where session in (select session from head)`;
+  });
 }
 
-async function headOf(sql: Sql, session: string): Promise<Head | undefined> {
+/** Undefined when there is no such session. */
+function ending(
+  sql: Sql,
+  session: string,
+  end: (tx: Statements, head: TurnHead) => Promise<void>,
+): Promise<Head | undefined> {
+  return busyWhenLocked(
+    transaction(sql, async (tx) => {
+      const head = await lockTurnHead(tx, session);
+      if (head !== undefined) await end(tx, head);
+      return headOf(tx, session);
+    }),
+  );
+}
+
+async function headOf(sql: Statements, session: string): Promise<Head | undefined> {
   const [row] = await sql<HeadRow[]>`
     select session, last_sequence, floor, state from ledgerline.session_head where session = ${session}::text`;
   return row && toHead(row);
 }
 
-/** A head that somebody holds for longer than the connection's lock timeout is busy, not broken. */
-async function busyWhenLocked<T>(query: PromiseLike<T>): Promise<T> {
-  try {
-    return await query;
-  } catch (error) {
-    if (sqlState(error) !== '55P03') throw error;
-    throw new LedgerlineError('session_busy', 'the session is locked by somebody else; nothing was changed', {}, error);
-  }
+/** Moves a session up in the list; `notable` is what a person should see, and so what makes it unread. */
+export async function noteActivity(tx: Statements, session: string, notable?: Sequence): Promise<void> {
+  await tx`
+    update ledgerline.session
+       set last_activity_at = clock_timestamp(),
+           notable_sequence = greatest(notable_sequence, ${notable ?? 0}::bigint)
+     where session = ${session}::text`;
 }

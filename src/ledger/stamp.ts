@@ -1,7 +1,6 @@
 /** The call of the stamp (`sql/0004_stamp.sql`): a whole group in one round trip, one verdict for each append. */
 import { assert } from '../base/assert.ts';
-import { limits } from '../base/limits.ts';
-import type { Sql } from '../db/postgres.ts';
+import type { Statements } from '../db/postgres.ts';
 import { NULL, PAYLOAD_SEPARATOR, SEPARATOR, joinPayloads, joinTypes, joinValues } from './append-text.ts';
 import type { AppendRequest } from './ledger.ts';
 
@@ -9,7 +8,12 @@ import type { AppendRequest } from './ledger.ts';
  * Requests come sorted by session. A repeated append gets a verdict that says where it is stored [I8]. With `waitMs`,
  * heads that somebody holds are waited for; else their appends are skipped.
  */
-export async function stamp(sql: Sql, requests: readonly AppendRequest[], waitMs: number | undefined): Promise<string> {
+export async function stamp(
+  sql: Statements,
+  requests: readonly AppendRequest[],
+  waitMs: number | undefined,
+  leaseMs: number,
+): Promise<string> {
   const sessions: string[] = [];
   const places = requests.map((request) => {
     if (sessions.at(-1) !== request.session) sessions.push(request.session);
@@ -22,7 +26,7 @@ export async function stamp(sql: Sql, requests: readonly AppendRequest[], waitMs
   const rows = await sql<{ receipt: string }[]>`
     select ledgerline.stamp(
       ${waitMs ?? null}::int,
-      ${limits.leaseMs}::int * interval '1 millisecond',
+      ${leaseMs}::int * interval '1 millisecond',
       ${list(sessions)},
       ${list(places)}::int[],
       ${list(requests.map((request) => request.events.length))}::int[],

@@ -6,7 +6,9 @@ import type { Log } from '../base/log.ts';
 import type { Metrics } from '../base/metrics.ts';
 import type { Broadcast, Bus } from '../bus/bus.ts';
 import { envelope } from '../event/event.ts';
+import type { NewEvent } from '../event/event.ts';
 import { plus } from '../event/sequence.ts';
+import type { Sequence } from '../event/sequence.ts';
 import type { AppendRequest, Ledger, Outcome } from '../ledger/ledger.ts';
 import { eventFrame } from '../sse/frame.ts';
 
@@ -29,10 +31,11 @@ export async function append(dependencies: AppendDependencies, request: AppendRe
     throw thrown;
   }
   metrics.appends.inc({ outcome: outcome.kind });
+  if (outcome.kind === 'fenced') metrics.fencedWrites.inc();
   if (outcome.kind !== 'appended') return outcome;
   metrics.appendSeconds.observe((clock.now() - startedMs) / 1_000);
   metrics.appendedEvents.inc(request.events.length);
-  broadcast(dependencies, request.session, () => appendedBroadcast(request, outcome));
+  broadcast(dependencies, request.session, () => eventsBroadcast(storedRun(request, outcome)));
   return outcome;
 }
 
@@ -54,14 +57,29 @@ export function broadcast(
 
 type Appended = Extract<Outcome, { kind: 'appended' }>;
 
+const storedRun = ({ events, fence }: AppendRequest, { first, last, at }: Appended): StoredRun => ({
+  first,
+  last,
+  at,
+  events: fence === undefined ? events : events.map((event) => ({ ...event, fence })),
+});
+
+/** Events as they were stored, in a row from `first` on. */
+export interface StoredRun {
+  readonly first: Sequence;
+  readonly last: Sequence;
+  readonly at: string;
+  readonly events: readonly (NewEvent & { readonly fence?: AppendRequest['fence'] })[];
+}
+
 /** The frames as every reader will get them, encoded once for all processes; or the range alone when they are large. */
-function appendedBroadcast(request: AppendRequest, { first, last, at }: Appended): Broadcast {
-  const bytes = request.events.reduce((sum, event) => sum + event.bytes, 0);
+export function eventsBroadcast({ first, last, at, events }: StoredRun): Broadcast {
+  const bytes = events.reduce((sum, event) => sum + event.bytes, 0);
   // A room reads that much by the page anyway, and no bus is likely to carry it: spared, not encoded in vain.
   if (bytes > limits.pageBytes) return { kind: 'events', first, last };
-  const frames = request.events.map(({ type, data }, index) => {
+  const frames = events.map(({ type, data, fence }, index) => {
     const sequence = plus(first, index);
-    return eventFrame(sequence, envelope({ sequence, type, at, ...request.fence, data }));
+    return eventFrame(sequence, envelope({ sequence, type, at, ...fence, data }));
   });
   return { kind: 'events', first, last, frames: Buffer.from(frames.join('')) };
 }

@@ -4,7 +4,10 @@ import type { AppendRequest, Head, Ledger, Outcome } from '../ledger/ledger.ts';
 import { append, broadcast } from './append.ts';
 import type { AppendDependencies } from './append.ts';
 
-export type Sessions = Pick<Ledger, 'append' | 'create' | 'describe' | 'close' | 'delete' | 'history'>;
+export type Sessions = Pick<
+  Ledger,
+  'append' | 'create' | 'describe' | 'close' | 'delete' | 'history' | 'list' | 'markRead'
+>;
 
 export interface SessionsOptions extends Omit<AppendDependencies, 'ledger' | 'bus'> {
   readonly ledger: Ledger;
@@ -25,6 +28,8 @@ export function createSessions(options: SessionsOptions): Sessions {
     create: (session, creation) => ledger.create(session, creation),
     describe: (session) => ledger.describe(session),
     history: (session, range) => ledger.history(session, range),
+    list: (filter, range, subject) => ledger.list(filter, range, subject),
+    markRead: (session, subject, sequence) => ledger.markRead(session, subject, sequence),
     close: async (session) => told(session, await ledger.close(session)),
     delete: async (session) => told(session, await ledger.delete(session)),
   };

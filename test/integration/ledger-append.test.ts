@@ -6,6 +6,7 @@ import { createMetrics } from '../../src/base/metrics.ts';
 import { toCursor } from '../../src/event/sequence.ts';
 import type { AppendRequest, Outcome } from '../../src/ledger/ledger.ts';
 import { createLedger } from '../../src/ledger/postgres-ledger.ts';
+import { sessionWork } from '../../src/turn/session-work.ts';
 import type { PostgresLedger } from '../../src/ledger/postgres-ledger.ts';
 import { anEvent, countTo, fateOf, openLedger, readAll, storedRows, withSql } from '../support/ledger.ts';
 import { freshDatabase } from '../support/services.ts';
@@ -233,9 +234,10 @@ describe('a condition', () => {
     await withSql(
       database.url,
       (sql) => sql`
-        update ledgerline.session_head set turn_state = 'running', turn_id = 't1', fence = 3 where session = ${session}::text`,
+        update ledgerline.session_head set turn_state = 'running', turn_id = 't1', fence = 3, lease_until = '-infinity'
+         where session = ${session}::text`,
     );
-    expect(await lease()).toMatchObject([{ is_leased: null }]);
+    expect(await lease()).toMatchObject([{ is_leased: false }]);
     const outcomes = await Promise.all([as('t1', 3), as('t1', 2), as('t0', 3), append(session, '"a user"')]);
     expect(outcomes).toMatchObject([{ first: 1 }, { kind: 'fenced' }, { kind: 'fenced' }, { first: 2 }]);
     expect(await lease()).toMatchObject([{ is_leased: true }]);
@@ -298,6 +300,7 @@ it('works without prepared statements and settings of its own, as behind a poole
     log: silentLog,
     metrics: createMetrics(),
     clock: systemClock,
+    work: sessionWork,
   });
   const [one, other] = [await aSession(), await aSession()];
   const outcomes = await Promise.all(

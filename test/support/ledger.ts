@@ -10,10 +10,11 @@ import type { Cursor } from '../../src/event/sequence.ts';
 import type { Outcome } from '../../src/ledger/ledger.ts';
 import { createLedger } from '../../src/ledger/postgres-ledger.ts';
 import type { LedgerBounds, PostgresLedger } from '../../src/ledger/postgres-ledger.ts';
+import { sessionWork } from '../../src/turn/session-work.ts';
 import { LedgerlineError } from '../../src/base/errors.ts';
 
 export const openLedger = (url: string, bounds: Partial<LedgerBounds> = {}): PostgresLedger =>
-  createLedger({ url, log: silentLog, metrics: createMetrics(), clock: systemClock, bounds });
+  createLedger({ url, log: silentLog, metrics: createMetrics(), clock: systemClock, bounds, work: sessionWork });
 
 /** A client of the test's own: a stranger who holds heads, or an observer who looks at rows. */
 export async function withSql<T>(url: string, work: (sql: Sql) => Promise<T>, connections = 1): Promise<T> {

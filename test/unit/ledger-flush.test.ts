@@ -46,7 +46,7 @@ function scripted(...landings: Landing<unknown>[]): Flight & { readonly sent: nu
 }
 const told = (landed: readonly Landed<Named>[]): Record<string, string> =>
   Object.fromEntries(landed.map(({ append: { name }, fate }) => [name, fate.kind]));
-const options = { deadlineMs: 1_000 };
+const options = { deadlineMs: 1_000, leaseMs: 1_000 };
 /** Keeps the plain statement out of a scene. */
 const stamped = { ...options, isHeld: true };
 

@@ -1,0 +1,109 @@
+/** Leases on heads: taken by a claim, extended by a renewal, and found when they are over. */
+import { limits } from '../base/limits.ts';
+import type { Statements } from '../db/postgres.ts';
+import type { StopMode } from '../event/turn-state.ts';
+import { SEPARATOR, joinValues } from './append-text.ts';
+import type { AppendRequest } from './ledger.ts';
+
+export interface ClaimedHead {
+  readonly session: string;
+  readonly turn: string;
+  readonly fence: number;
+  /** The claim begins the turn. */
+  readonly isNew: boolean;
+  /** How long it was ready. */
+  readonly readyMs: number;
+}
+
+/**
+ * Takes sessions that are due, the longest due first. Heads that somebody holds are passed by: whoever holds one makes it
+ * ready again, or takes it. MATERIALIZED, because a LIMIT in a subquery may be run twice and then claims more than asked
+ * for. The time is the statement's: a volatile clock could not walk the index.
+ */
+export async function claimHeads(
+  tx: Statements,
+  claim: { readonly limit: number; readonly worker: string; readonly leaseMs: number },
+): Promise<ClaimedHead[]> {
+  const rows = await tx<{ session: string; turn: string; fence: number; is_new: boolean; ready_ms: number }[]>`
+    with due as materialized (
+      select h.session, h.turn_id, h.ready_at
+        from ledgerline.session_head h
+       where h.turn_state = 'ready' and h.due_at <= statement_timestamp()
+       order by h.due_at
+       limit ${claim.limit}::int
+         for no key update skip locked
+    )
+    update ledgerline.session_head h
+       set turn_state = 'running', turn_id = coalesce(h.turn_id, gen_random_uuid()::text), fence = h.fence + 1,
+           lease_until = clock_timestamp() + ${claim.leaseMs}::int * interval '1 millisecond',
+           worker_id = ${claim.worker}::text, ready_at = null, due_at = null
+      from due
+     where h.session = due.session
+    returning h.session, h.turn_id as turn, h.fence, due.turn_id is null as is_new,
+              extract(epoch from clock_timestamp() - due.ready_at)::float8 * 1000 as ready_ms`;
+  return rows
+    .map((row) => ({
+      session: row.session,
+      turn: row.turn,
+      fence: row.fence,
+      isNew: row.is_new,
+      readyMs: row.ready_ms,
+    }))
+    .toSorted((a, b) => (a.session < b.session ? -1 : 1));
+}
+
+/** In how many milliseconds the next session is due; undefined when none is ready. */
+export async function nextDueMs(sql: Statements): Promise<number | undefined> {
+  const [row] = await sql<{ ms: number | null }[]>`
+    select extract(epoch from min(h.due_at) - clock_timestamp())::float8 * 1000 as ms
+      from ledgerline.session_head h where h.turn_state = 'ready'`;
+  return row?.ms === null || row === undefined ? undefined : Math.max(0, Math.ceil(row.ms));
+}
+
+type Owner = { readonly session: string } & NonNullable<AppendRequest['fence']>;
+
+/**
+ * One statement for all turns of a process; heads are locked in one order, as by everybody who locks several. Time plays
+ * no part: a lease that is over and that nobody has taken goes on.
+ */
+export async function renewHeads(
+  sql: Statements,
+  owners: readonly Owner[],
+  leaseMs: number,
+): Promise<(Owner & { readonly stop: StopMode | undefined })[]> {
+  const list = (values: readonly (string | number)[]) =>
+    sql`string_to_array(${joinValues(values)}::text, ${SEPARATOR}::text)`;
+  const rows = await sql<{ session: string; turn: string; attempt: number; stop_mode: StopMode | null }[]>`
+    with owned as materialized (
+      select h.session
+        from ledgerline.session_head h
+        join unnest(${list(owners.map((owner) => owner.session))},
+                    ${list(owners.map((owner) => owner.turn))},
+                    ${list(owners.map((owner) => owner.attempt))}::bigint[]) o (session, turn, attempt)
+          on h.session = o.session and h.turn_id = o.turn and h.fence = o.attempt
+       where h.turn_state = 'running'
+       order by h.session
+         for no key update of h
+    )
+    update ledgerline.session_head h
+       set lease_until = clock_timestamp() + ${leaseMs}::int * interval '1 millisecond'
+      from owned
+     where h.session = owned.session
+    returning h.session, h.turn_id as turn, h.fence as attempt, h.stop_mode`;
+  return rows.map(({ stop_mode: stop, ...owner }) => ({ ...owner, stop: stop ?? undefined }));
+}
+
+/** Running sessions that may have lost their worker, or must be stopped without it; who decides locks each first. */
+export async function findLostHeads(sql: Statements): Promise<string[]> {
+  const rows = await sql<{ session: string }[]>`
+    select h.session
+      from ledgerline.session_head h
+      left join ledgerline.turn t on t.session = h.session and t.turn_id = h.turn_id
+     where h.turn_state = 'running'
+       and (h.lease_until < statement_timestamp()
+            or h.stop_at < statement_timestamp() - ${limits.forcedStopMs}::int * interval '1 millisecond'
+            or t.deadline < statement_timestamp())
+     order by h.session
+     limit ${limits.recoverTurns}::int`;
+  return rows.map((row) => row.session);
+}
