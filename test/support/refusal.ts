@@ -10,3 +10,14 @@ export function refusal(call: () => unknown): LedgerlineError {
   }
   throw new Error('it was not refused');
 }
+
+/** The same of a promise. */
+export async function refusalOf(call: Promise<unknown>): Promise<LedgerlineError> {
+  const outcome = await call.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  return refusal(() => {
+    if (outcome !== undefined) throw outcome;
+  });
+}

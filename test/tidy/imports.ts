@@ -9,7 +9,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['ledger', 'bus', 'sse', 'outbox'],
   ['session', 'room', 'step'],
   ['producer', 'turn', 'lab'],
-  ['http'],
+  ['http', 'worker'],
   ['cli', ''],
 ];
 

@@ -13,7 +13,17 @@ export const TIME_OR_CHANCE =
   /\bDate\.now\b|\bnew Date\(\)|\bperformance\.now\b|(?<!\.)\bset(?:Timeout|Interval|Immediate)\(|\bMath\.random\b|\brandom(?:UUID|Bytes|Int)\b|\bgetRandomValues\b|\bhrtime\b|\bAbortSignal\.timeout\b|timers\/promises/g;
 
 const words: readonly Word[] = [
-  { what: 'SQL', pattern: /\bsql(?:<[^`;]*>)?`|\.unsafe\(/g, owners: ['ledger/', 'db/'] },
+  { what: 'SQL', pattern: /\b(?:sql|tx)(?:<[^`;]*>)?`|\.unsafe\(/g, owners: ['ledger/', 'turn/', 'db/'] },
+  {
+    what: 'writing a table of the ledger',
+    pattern: /\b(?:insert into|update|delete from) ledgerline\.(?:session|session_head|event|read_position)\b/g,
+    owners: ['ledger/'],
+  },
+  {
+    what: 'writing a table of the turns',
+    pattern: /\b(?:insert into|update|delete from) ledgerline\.(?:client_request|turn|turn_request|approval)\b/g,
+    owners: ['turn/'],
+  },
   { what: 'the Postgres client', pattern: /^import (?!type\b)[^;]*from 'postgres'/gm, owners: ['db/'] },
   { what: 'NATS', pattern: /from 'nats'/g, owners: ['bus/', 'outbox/'] },
   { what: 'the web client', pattern: /['"]@ledgerline\//g, owners: [] },

@@ -1,0 +1,186 @@
+/** The work half on Postgres: each operation one short transaction, on connections that none of the others can use up. */
+import type { Clock } from '../base/clock.ts';
+import { limits } from '../base/limits.ts';
+import type { Log } from '../base/log.ts';
+import type { Metrics } from '../base/metrics.ts';
+import { LedgerlineError } from '../base/errors.ts';
+import type { Service } from '../base/service.ts';
+import type { Bus } from '../bus/bus.ts';
+import { createPool } from '../ledger/pool.ts';
+import type { Pool } from '../ledger/pool.ts';
+import { nextDueMs, renewHeads } from '../ledger/turn-lease.ts';
+import { claim } from './claim.ts';
+import { decide } from './decide.ts';
+import { createClaimWait } from './claim-wait.ts';
+import { acknowledge, rerun, retry } from './operate.ts';
+import { createRecovery } from './recover.ts';
+import { request } from './request.ts';
+import { forgetOld } from './retention.ts';
+import { fail, finish, release } from './settle.ts';
+import { steer, steered } from './steer.ts';
+import { stop } from './stop.ts';
+import { createTransact } from './transaction.ts';
+import { listActive, listAttention, readFigures } from './turn-list.ts';
+import type { ClaimRequest, ClaimedTurn, Turns } from './turns.ts';
+import { wait } from './wait.ts';
+
+/** The bounds that an operator or a test sets. */
+export interface TurnBounds {
+  readonly debounceMs: number;
+  readonly debounceCapMs: number;
+  readonly recoverMs: number;
+  readonly leaseMs: number;
+  readonly turnConnections: number;
+  readonly settleConnections: number;
+}
+
+export interface TurnsOptions {
+  readonly url: string;
+  readonly prepare?: boolean;
+  readonly bus: Bus;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly bounds?: Partial<TurnBounds>;
+}
+
+const FORGET_ROWS = 1_000;
+
+export interface PostgresTurns extends Turns {
+  /** Recovery, the gauges, and the connections. */
+  readonly service: Service;
+  /** One pass of the recovery, now; the number of turns it took over. */
+  recover(): Promise<number>;
+}
+
+export function createTurns(options: TurnsOptions): PostgresTurns {
+  const { bus, clock, log, metrics } = options;
+  const bounds: TurnBounds = { ...limits, ...options.bounds };
+  const pool = (name: string, connections: number): Pool =>
+    createPool({
+      url: options.url,
+      log,
+      ...(options.prepare === undefined ? {} : { prepare: options.prepare }),
+      name: `ledgerline ${name}`,
+      connections,
+      deadlineMs: limits.headLockWaitMs + limits.queryDeadlineMs,
+      settings: {
+        // Walks along the partial indexes, whatever a young table's statistics speak for.
+        enable_seqscan: 'off',
+        lock_timeout: `${limits.headLockWaitMs}ms`,
+      },
+    });
+  const work = pool('turns', bounds.turnConnections);
+  // Whoever ends or extends a turn frees what the others wait for, so it never waits behind them [graphile#564].
+  const settling = pool('settle', bounds.settleConnections);
+  const transact = createTransact(work, options);
+  const settle = createTransact(settling, options);
+  const claims = createClaimWait(bus, clock);
+  const stopping = new AbortController();
+  const claiming = new Set<Promise<unknown>>();
+  const recovery = createRecovery({
+    pool: settling,
+    transact: settle,
+    clock,
+    log,
+    metrics,
+    // A lease that is shorter is worth what it is looked after.
+    everyMs: Math.min(bounds.recoverMs, bounds.leaseMs),
+    onPass: keepHouse,
+  });
+
+  async function keepHouse(): Promise<void> {
+    const figures = await work.run('counting turns', readFigures);
+    metrics.turnsReady.set(figures.ready);
+    metrics.oldestReadySeconds.set(figures.oldestReadySeconds);
+    metrics.turnsRunning.set(figures.running);
+    metrics.turnsWaiting.set(figures.waiting);
+    metrics.turnsInDoubt.set(figures.inDoubt);
+    metrics.turnsFailed.set(figures.failed);
+    await work.run('forgetting old turns', (sql) => forgetOld(sql, FORGET_ROWS));
+  }
+
+  async function claimNow(asked: ClaimRequest): Promise<readonly ClaimedTurn[]> {
+    const { turns, readyMs } = await transact('claiming turns', (one) => claim(one, asked, bounds.leaseMs, log));
+    for (const ms of readyMs) metrics.claimSeconds.observe(ms / 1_000);
+    return turns;
+  }
+
+  async function claimOrWait(asked: ClaimRequest, signal?: AbortSignal): Promise<readonly ClaimedTurn[]> {
+    const until = clock.now() + asked.waitMs;
+    for (;;) {
+      // Before the look: what is said to be due while it lasts is not missed.
+      const woken = claims.listen();
+      try {
+        if (signal?.aborted === true || stopping.signal.aborted) return [];
+        const turns = await claimNow(asked);
+        const leftMs = until - clock.now();
+        if (turns.length > 0 || leftMs <= 0) return turns;
+        const dueMs = await work.run('looking for the next turn', nextDueMs);
+        await woken.until(Math.min(leftMs, dueMs ?? leftMs), [stopping.signal, ...(signal ? [signal] : [])]);
+      } finally {
+        woken.leave();
+      }
+    }
+  }
+
+  /** Counts what was refused because the attempt owns nothing any more. */
+  async function counted<T>(write: Promise<T>): Promise<T> {
+    try {
+      return await write;
+    } catch (error) {
+      if (error instanceof LedgerlineError && error.code === 'fenced') metrics.fencedWrites.inc();
+      throw error;
+    }
+  }
+
+  return {
+    service: {
+      name: 'turns',
+      start() {
+        recovery.start();
+        return Promise.resolve();
+      },
+      async stop() {
+        stopping.abort();
+        claims.stop();
+        await recovery.stop();
+        await Promise.allSettled(claiming);
+        await Promise.all([work.close(1_000), settling.close(1_000)]);
+      },
+    },
+    recover: () => recovery.pass(),
+
+    request: (message) => transact('storing a message', (one) => request(one, message, bounds)),
+    claim(asked, signal) {
+      const claimed = claimOrWait(asked, signal);
+      claiming.add(claimed);
+      const done = (): boolean => claiming.delete(claimed);
+      claimed.then(done, done);
+      return claimed;
+    },
+    async renew(attempts) {
+      if (attempts.length === 0) return [];
+      const owners = await settling.run('renewing leases', (sql) => renewHeads(sql, attempts, bounds.leaseMs));
+      const sessions = owners.map((owner) => owner.session);
+      const joinable = await settling.run('looking for steering', (sql) => steered(sql, sessions));
+      return owners.map((owner) => ({ ...owner, hasSteering: joinable.has(owner.session) }));
+    },
+    steer: (attempt) => counted(settle('steering a turn', (one) => steer(one, attempt))),
+    finish: (attempt, outcome, events) =>
+      counted(settle('finishing a turn', (one) => finish(one, attempt, outcome, events))),
+    fail: (attempt, error, isRetryable) =>
+      counted(settle('failing a turn', (one) => fail(one, attempt, error, isRetryable, clock.random()))),
+    wait: (attempt, questions) => counted(settle('pausing a turn', (one) => wait(one, attempt, questions))),
+    release: (attempt) => counted(settle('releasing a turn', (one) => release(one, attempt))),
+    decide: (session, decision) => transact('deciding', (one) => decide(one, session, decision)),
+    stop: (session, by, turn) => transact('stopping a turn', (one) => stop(one, session, by, turn)),
+
+    list: (which, limit, sessions) =>
+      work.run('listing turns', (sql) => (which === 'attention' ? listAttention : listActive)(sql, limit, sessions)),
+    retry: (session, turn, by) => transact('retrying a turn', (one) => retry(one, session, turn, by)),
+    rerun: (session, turn, by) => transact('doing a turn anew', (one) => rerun(one, session, turn, by)),
+    acknowledge: (session, turn) => transact('acknowledging', (one) => acknowledge(one, session, turn)),
+    figures: () => work.run('counting turns', readFigures),
+  };
+}

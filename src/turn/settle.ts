@@ -1,0 +1,54 @@
+/** How an attempt settles what it owns: finished, failed, waiting for a person, or given back. Each once, and again with the same answer. */
+import { LedgerlineError } from '../base/errors.ts';
+import type { NewEvent } from '../event/event.ts';
+import { endCurrent } from './end.ts';
+import { retryCurrent, settleFailure } from './retry.ts';
+import type { Work } from './transaction.ts';
+import type { Attempt, Settled, TurnError } from './turns.ts';
+import { lockOwned, settledBefore } from './under-lock.ts';
+
+export async function finish(
+  work: Work,
+  attempt: Attempt,
+  outcome: 'completed' | 'cancelled',
+  events: readonly NewEvent[],
+): Promise<Settled> {
+  const head = await lockOwned(work.tx, attempt);
+  if (head === undefined) {
+    return settledBefore(work.tx, attempt, [outcome === 'completed' ? 'done' : 'cancelled']);
+  }
+  const fence = { turn: attempt.turn, attempt: attempt.attempt };
+  const last = events.map((event) => ({ ...event, fence }));
+  if (outcome === 'completed') return endCurrent(work, head, { status: 'done', events: last });
+  if (head.stop === undefined) {
+    throw new LedgerlineError('turn_over', 'nobody asked the turn to stop: finish it as completed, or fail it', {
+      turnStatus: 'open',
+    });
+  }
+  const reason = head.stop === 'stop' ? 'stopped' : 'interrupted';
+  return endCurrent(work, head, { status: 'cancelled', reason, events: last });
+}
+
+export async function fail(
+  work: Work,
+  attempt: Attempt,
+  error: TurnError,
+  isRetryable: boolean,
+  random: number,
+): Promise<Settled> {
+  const head = await lockOwned(work.tx, attempt);
+  if (head === undefined) return settledBefore(work.tx, attempt, ['open', 'failed', 'cancelled']);
+  return settleFailure(work, head, { kind: 'failed', error, isRetryable }, random, false);
+}
+
+/**
+ * For a worker that is asked to end. A turn that a person wants stopped is stopped instead. The fence stays: what does not
+ * run takes no writes, and the next claim has a higher one; so the same release again is told from a stale one.
+ */
+export async function release(work: Work, attempt: Attempt): Promise<Settled> {
+  const head = await lockOwned(work.tx, attempt);
+  if (head === undefined) return settledBefore(work.tx, attempt, ['open', 'cancelled']);
+  if (head.stop === undefined) return retryCurrent(work, head, { reason: 'released', inMs: 0 }, false);
+  const reason = head.stop === 'stop' ? 'stopped' : 'interrupted';
+  return endCurrent(work, head, { status: 'cancelled', reason });
+}

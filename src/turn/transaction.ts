@@ -1,0 +1,60 @@
+/** One transaction of the work half: what it stores is broadcast when it is committed, and not before [I4]. */
+import type { Log } from '../base/log.ts';
+import type { Metrics } from '../base/metrics.ts';
+import type { Bus, Wake } from '../bus/bus.ts';
+import { transaction } from '../db/postgres.ts';
+import type { Statements } from '../db/postgres.ts';
+import { busyWhenLocked } from '../ledger/busy.ts';
+import type { Pool } from '../ledger/pool.ts';
+import { moveTurnHead } from '../ledger/turn-head.ts';
+import type { Move, Moved, TurnEvent, TurnHead } from '../ledger/turn-head.ts';
+import { broadcast, eventsBroadcast } from '../session/append.ts';
+import type { TurnStatus } from './turns.ts';
+
+export interface Work {
+  readonly tx: Statements;
+  /** Moves a locked head and stores the events of that move. */
+  move(head: TurnHead, move: Move, events: readonly TurnEvent[], isFenced?: boolean): Promise<Moved | undefined>;
+  /** For what was stored in another way. */
+  stored(moved: Moved): void;
+  /** A turn ended so, once it is committed. */
+  ended(status: TurnStatus): void;
+  /** Hints to workers, once it is committed. */
+  wake(wake: Wake): void;
+}
+
+export interface TransactionDependencies {
+  readonly bus: Pick<Bus, 'publish' | 'wake'>;
+  readonly log: Log;
+  readonly metrics: Metrics;
+}
+
+export type Transact = <T>(what: string, work: (work: Work) => Promise<T>) => Promise<T>;
+
+export function createTransact(pool: Pool, { bus, log, metrics }: TransactionDependencies): Transact {
+  return async (what, work) => {
+    const moved: Moved[] = [];
+    const wakes: Wake[] = [];
+    const ends: TurnStatus[] = [];
+    const run = (tx: Statements) =>
+      work({
+        tx,
+        async move(head, move, events, isFenced) {
+          const stored = await moveTurnHead(tx, head, move, events, isFenced);
+          if (stored !== undefined) moved.push(stored);
+          return stored;
+        },
+        stored: (other) => void moved.push(other),
+        ended: (status) => void ends.push(status),
+        wake: (wake) => void wakes.push(wake),
+      });
+    const result = await pool.run(what, (sql) => busyWhenLocked(transaction(sql, run)));
+    for (const stored of moved) {
+      metrics.appendedEvents.inc(stored.events.length);
+      broadcast({ bus, log }, stored.session, () => eventsBroadcast(stored));
+    }
+    for (const status of ends) metrics.turnEnds.inc({ status });
+    for (const wake of wakes) bus.wake(wake);
+    return result;
+  };
+}

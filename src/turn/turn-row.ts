@@ -1,0 +1,135 @@
+/** The rows of turns: begun by a claim, counted by every further one, ended once. */
+import type { Statements } from '../db/postgres.ts';
+import type { Sequence } from '../event/sequence.ts';
+import type { ClaimedHead } from '../ledger/turn-lease.ts';
+import type { ClaimRequest, Policy, TurnError, TurnStatus } from './turns.ts';
+
+export interface TurnRow {
+  readonly turn: string;
+  readonly status: TurnStatus;
+  readonly policy: Policy;
+  readonly fence: number;
+  readonly attempts: number;
+  readonly totalAttempts: number;
+  readonly maxAttempts: number;
+  readonly deadline: string;
+  readonly isOverdue: boolean;
+  readonly settledSequence: Sequence | null;
+  readonly error: TurnError | null;
+}
+
+const columns = (tx: Statements) => tx`
+  t.turn_id as turn, t.status, t.policy, t.fence, t.attempts, t.total_attempts as "totalAttempts",
+  t.max_attempts as "maxAttempts", ledgerline.utc_text(t.deadline) as deadline,
+  t.deadline < clock_timestamp() as "isOverdue", t.settled_sequence as "settledSequence", t.error`;
+
+/** Read it after the head's lock, which guards it. */
+export async function readTurn(tx: Statements, session: string, turn: string): Promise<TurnRow | undefined> {
+  const [row] = await tx<TurnRow[]>`
+    select ${columns(tx)} from ledgerline.turn t where t.session = ${session}::text and t.turn_id = ${turn}::text`;
+  return row;
+}
+
+export async function beginTurn(tx: Statements, head: ClaimedHead, claim: ClaimRequest): Promise<TurnRow> {
+  const [row] = await tx<TurnRow[]>`
+    insert into ledgerline.turn as t (session, turn_id, policy, fence, attempts, total_attempts, max_attempts, time_allowed, deadline)
+    select ${head.session}::text, ${head.turn}::text, ${claim.policy}::text, ${head.fence}::bigint, 1, 1, ${claim.maxAttempts}::int,
+           allowed, clock_timestamp() + allowed
+      from (values (${claim.turnMs}::int * interval '1 millisecond')) given (allowed)
+    returning ${columns(tx)}`;
+  return one(row, head);
+}
+
+export async function countAttempt(tx: Statements, head: ClaimedHead): Promise<TurnRow> {
+  const [row] = await tx<TurnRow[]>`
+    update ledgerline.turn t
+       set fence = ${head.fence}::bigint, attempts = attempts + 1, total_attempts = total_attempts + 1, status = 'open'
+     where t.session = ${head.session}::text and t.turn_id = ${head.turn}::text
+    returning ${columns(tx)}`;
+  return one(row, head);
+}
+
+function one(row: TurnRow | undefined, head: ClaimedHead): TurnRow {
+  if (row === undefined) throw new Error(`the turn ${head.turn} that the head of ${head.session} names has no row`);
+  return row;
+}
+
+/** Its requests end with it. */
+export async function endTurn(
+  tx: Statements,
+  session: string,
+  turn: string,
+  end: {
+    readonly status: 'done' | 'failed' | 'cancelled';
+    readonly sequence: Sequence | undefined;
+    readonly error?: TurnError | undefined;
+  },
+): Promise<void> {
+  await tx`
+    update ledgerline.turn
+       set status = ${end.status}::text, ended_at = clock_timestamp(), acknowledged_at = null,
+           error = ${end.error === undefined ? null : JSON.stringify(end.error)}::text::json,
+           settled_sequence = ${end.sequence ?? null}::bigint
+     where session = ${session}::text and turn_id = ${turn}::text`;
+  await tx`
+    update ledgerline.turn_request set status = ${end.status}::text
+     where session = ${session}::text and turn_id = ${turn}::text`;
+}
+
+/** Waiting is progress, so the tries begin anew. */
+export async function pauseTurn(
+  tx: Statements,
+  session: string,
+  turn: string,
+  sequence: Sequence | undefined,
+): Promise<void> {
+  await tx`
+    update ledgerline.turn set status = 'waiting', attempts = 0, settled_sequence = ${sequence ?? null}::bigint
+     where session = ${session}::text and turn_id = ${turn}::text`;
+}
+
+/** A person answered; the time that this took is not the turn's. */
+export async function resumeTurn(tx: Statements, session: string, turn: string): Promise<void> {
+  await tx`
+    update ledgerline.turn
+       set status = 'open', deadline = clock_timestamp() + time_allowed
+     where session = ${session}::text and turn_id = ${turn}::text`;
+}
+
+/** It will be tried again. An attempt that is given back does not count: whoever ran it was asked to end. */
+export async function noteRetry(
+  tx: Statements,
+  session: string,
+  turn: string,
+  retry: {
+    readonly sequence: Sequence | undefined;
+    readonly error: TurnError | undefined;
+    readonly isGivenBack: boolean;
+  },
+): Promise<void> {
+  await tx`
+    update ledgerline.turn
+       set settled_sequence = ${retry.sequence ?? null}::bigint,
+           error = coalesce(${retry.error === undefined ? null : JSON.stringify(retry.error)}::text::json, error),
+           attempts = greatest(attempts - ${retry.isGivenBack ? 1 : 0}::int, 0),
+           total_attempts = greatest(total_attempts - ${retry.isGivenBack ? 1 : 0}::int, 0)
+     where session = ${session}::text and turn_id = ${turn}::text`;
+}
+
+/** A failed turn once more: its tries and its time begin anew, its inputs are as they were. */
+export async function reopenTurn(tx: Statements, session: string, turn: string): Promise<void> {
+  await tx`
+    update ledgerline.turn
+       set status = 'open', ended_at = null, acknowledged_at = null, error = null, attempts = 0, total_attempts = 0,
+           deadline = clock_timestamp() + time_allowed
+     where session = ${session}::text and turn_id = ${turn}::text`;
+  await tx`
+    update ledgerline.turn_request set status = 'claimed'
+     where session = ${session}::text and turn_id = ${turn}::text`;
+}
+
+export async function acknowledgeTurn(tx: Statements, session: string, turn: string): Promise<void> {
+  await tx`
+    update ledgerline.turn set acknowledged_at = clock_timestamp()
+     where session = ${session}::text and turn_id = ${turn}::text`;
+}
