@@ -27,7 +27,17 @@ export interface ServerConfig {
   readonly drainMs: number;
   /** Readers of a draining server come back spread over this window. */
   readonly goawayWindowMs: number;
+  /** How long a turn waits for further messages. */
+  readonly debounceMs: number;
+  /** How long a turn is its worker's without a sign of life. */
+  readonly leaseMs: number;
 }
+
+/** What a worker beside the database shares with its servers. */
+export type WorkerConfig = Pick<
+  ServerConfig,
+  'databaseUrl' | 'databasePrepare' | 'natsUrl' | 'natsSubjectRoot' | 'leaseMs' | 'logLevel' | 'drainMs'
+>;
 
 /** Where the command line finds a server; what is absent is looked for in the folder's development server. */
 export interface ClientConfig {
@@ -48,9 +58,7 @@ const databaseExample = 'the Postgres to use, such as postgres://user:password@h
 export function readServerConfig(env: Environment): ServerConfig {
   const settings = readSettings(env);
   const config: ServerConfig = {
-    ...database(settings),
-    natsUrl: settings.optional('NATS_URL', natsUrl, undefined),
-    natsSubjectRoot: settings.optional('LEDGERLINE_NATS_SUBJECT_ROOT', subject, 'ledgerline'),
+    ...anyProcess(settings),
     publicHost: settings.optional('LEDGERLINE_PUBLIC_HOST', host, '0.0.0.0'),
     publicPort: settings.optional('LEDGERLINE_PUBLIC_PORT', port, 8080),
     internalHost: settings.optional('LEDGERLINE_INTERNAL_HOST', host, '127.0.0.1'),
@@ -59,10 +67,17 @@ export function readServerConfig(env: Environment): ServerConfig {
     tokenSecret: settings.required('LEDGERLINE_TOKEN_SECRET', secret, `signs the readers' tokens: ${makeOne}`),
     internalKey: settings.required('LEDGERLINE_INTERNAL_KEY', secretHeader, `opens the internal listener: ${makeOne}`),
     allowedOrigins: settings.optional('LEDGERLINE_ALLOWED_ORIGINS', origins, []),
-    logLevel: settings.optional('LEDGERLINE_LOG_LEVEL', logLevel, 'info'),
-    drainMs: settings.optional('LEDGERLINE_DRAIN_MS', milliseconds, limits.drainMs),
     goawayWindowMs: settings.optional('LEDGERLINE_GOAWAY_WINDOW_MS', milliseconds, 5_000),
+    debounceMs: settings.optional('LEDGERLINE_DEBOUNCE_MS', milliseconds, limits.debounceMs),
   };
+  settings.refuse();
+  return config;
+}
+
+/** The settings of a worker. */
+export function readWorkerConfig(env: Environment): WorkerConfig {
+  const settings = readSettings(env);
+  const config = anyProcess(settings);
   settings.refuse();
   return config;
 }
@@ -78,6 +93,15 @@ export function readDatabaseConfig(env: Environment): Pick<ServerConfig, 'databa
 const database = ({ required, optional }: ReturnType<typeof readSettings>) => ({
   databaseUrl: required('DATABASE_URL', databaseUrl, databaseExample),
   databasePrepare: optional('LEDGERLINE_DATABASE_PREPARE', yesOrNo, true),
+});
+
+const anyProcess = (settings: ReturnType<typeof readSettings>): WorkerConfig => ({
+  ...database(settings),
+  natsUrl: settings.optional('NATS_URL', natsUrl, undefined),
+  natsSubjectRoot: settings.optional('LEDGERLINE_NATS_SUBJECT_ROOT', subject, 'ledgerline'),
+  leaseMs: settings.optional('LEDGERLINE_LEASE_MS', milliseconds, limits.leaseMs),
+  logLevel: settings.optional('LEDGERLINE_LOG_LEVEL', logLevel, 'info'),
+  drainMs: settings.optional('LEDGERLINE_DRAIN_MS', milliseconds, limits.drainMs),
 });
 
 /** The settings of the command line. */
@@ -97,7 +121,7 @@ export function readClientConfig(env: Environment): ClientConfig {
 type Parse<T> = (text: string) => T;
 
 /** Reads variables one by one and keeps what is wrong with them. A message never repeats a value: it may be a secret. */
-function readSettings(env: Environment) {
+export function readSettings(env: Environment) {
   const faults: string[] = [];
 
   function optional<T, Default>(name: string, parse: Parse<T>, absent: Default): T | Default {
@@ -185,7 +209,7 @@ function secret(text: string): string {
 const secretHeader = (text: string): string => credential(secret(text));
 
 /** It travels in a header, so it must be one visible word. */
-function credential(text: string): string {
+export function credential(text: string): string {
   if (!/^[\x21-\x7e]+$/.test(text)) throw new Error('has spaces or other characters that no header can carry');
   return text;
 }
@@ -213,7 +237,7 @@ function logLevel(text: string): LogLevel {
 }
 
 /** The address of a server, without its final slash so that paths can follow. */
-function address(text: string): string {
+export function address(text: string): string {
   if (!hasProtocol(text, ['http:', 'https:'])) throw new Error('is not an address, such as http://127.0.0.1:8080');
   return text.replace(/\/+$/, '');
 }

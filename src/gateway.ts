@@ -17,6 +17,8 @@ import { createLedger } from './ledger/postgres-ledger.ts';
 import { createRooms } from './room/rooms.ts';
 import { append } from './session/append.ts';
 import { createSessions } from './session/sessions.ts';
+import { createTurns } from './turn/postgres-turns.ts';
+import { sessionWork } from './turn/session-work.ts';
 
 export interface Gateway extends Service {
   /** After the start. */
@@ -34,7 +36,9 @@ export interface GatewayOverrides {
 export function createGateway(config: ServerConfig, log: Log, overrides: GatewayOverrides = {}): Gateway {
   const { clock = systemClock, lab } = overrides;
   const metrics = createMetrics();
-  const ledger = createLedger({ url: config.databaseUrl, prepare: config.databasePrepare, log, metrics, clock });
+  const database = { url: config.databaseUrl, prepare: config.databasePrepare, log, metrics, clock };
+  const { leaseMs, debounceMs } = config;
+  const ledger = createLedger({ ...database, bounds: { leaseMs }, work: sessionWork });
   const faultless =
     overrides.bus ??
     (config.natsUrl === undefined
@@ -43,13 +47,15 @@ export function createGateway(config: ServerConfig, log: Log, overrides: Gateway
   const bus = lab?.spoil(faultless) ?? faultless;
   const rooms = createRooms({ ledger, bus, clock, log, metrics, observer: lab?.observer });
   const sessions = createSessions({ ledger, bus, metrics, log, clock });
+  const turns = createTurns({ ...database, bus, bounds: { leaseMs, debounceMs } });
 
-  let isDraining = false;
+  const draining = new AbortController();
   const { publicApp, internalApp } = createApps({
     sessions,
+    turns,
     rooms,
     ready: () => ledger.ready(),
-    isDraining: () => isDraining,
+    draining: draining.signal,
     secret: new TextEncoder().encode(config.tokenSecret),
     internalKey: config.internalKey,
     allowedOrigins: config.allowedOrigins,
@@ -88,13 +94,13 @@ export function createGateway(config: ServerConfig, log: Log, overrides: Gateway
 
   /** Readers are told to go and appends in flight finish, and only then is what they stand on taken away. */
   async function stop(): Promise<void> {
-    isDraining = true;
+    draining.abort();
     // A listener stops accepting at once, and has stopped when its last request is answered or its time is over.
     const stopped = Promise.all(listeners.map((listener) => listener.stop()));
     rooms.drain(config.goawayWindowMs);
     await stopAll([rooms], log);
     await stopped;
-    await stopAll([ledger, bus], log);
+    await stopAll([ledger, bus, turns.service], log);
   }
 
   let stopping: Promise<void> | undefined;
@@ -102,7 +108,7 @@ export function createGateway(config: ServerConfig, log: Log, overrides: Gateway
     name: 'gateway',
     async start() {
       watchProcess(metrics);
-      await startAll([ledger, bus, rooms, ...listeners], log);
+      await startAll([ledger, bus, turns.service, rooms, ...listeners], log);
     },
     stop() {
       // A server that does not let go must not keep this one: whatever was answered is stored.

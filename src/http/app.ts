@@ -7,33 +7,44 @@ import type { Metrics } from '../base/metrics.ts';
 import { withDeadline } from '../base/service.ts';
 import type { Rooms } from '../room/rooms.ts';
 import type { Sessions } from '../session/sessions.ts';
+import type { Turns } from '../turn/turns.ts';
 import { appendRoute } from './append-route.ts';
 import { keyAuthentication, tokenAuthentication } from './auth.ts';
 import type { Authenticate } from './auth.ts';
 import { createBodyReader } from './body.ts';
 import type { ReadJsonBody } from './body.ts';
+import { claimRoute } from './claim-route.ts';
 import type { App, AppEnvironment } from './context.ts';
 import { cors } from './cors.ts';
+import { decisionRoute } from './decision-route.ts';
 import { mount } from './dispatch.ts';
-import { createDoor, createReach } from './door.ts';
-import type { Door, RequireReach, SessionHandler } from './door.ts';
+import { createDoor, createGate, createReach } from './door.ts';
+import type { Door, Gate, RequireReach, SessionHandler } from './door.ts';
 import { historyRoute } from './history-route.ts';
 import { mountLab } from './lab-routes.ts';
 import type { MountedLab } from './lab-routes.ts';
+import { messageRoute } from './message-route.ts';
 import { observe } from './observe.ts';
 import type { Observer } from './observe.ts';
 import type { PageFiles } from './page-files.ts';
 import { mountPage, mountWelcome } from './page-route.ts';
+import { readRoute } from './read-route.ts';
+import { sessionListRoute } from './session-list-route.ts';
 import { closeRoute, createRoute, deleteRoute, describeRoute } from './session-routes.ts';
+import { mountSettling } from './settle-routes.ts';
 import { mountMetrics, mountStatus } from './status-routes.ts';
+import { stopRoute } from './stop-route.ts';
 import { outlastingFaults, streamRoute } from './stream-route.ts';
+import { acknowledgeRoute, resumeRoute, turnListRoute } from './turn-routes.ts';
 
 export interface AppDependencies {
   readonly sessions: Sessions;
+  readonly turns: Turns;
   readonly rooms: Pick<Rooms, 'readHead' | 'join' | 'describe'>;
   /** A round trip to the ledger; rejects when there is none. */
   readonly ready: () => Promise<void>;
-  readonly isDraining: () => boolean;
+  /** Aborts when this server begins to go away. */
+  readonly draining: AbortSignal;
   /** Signs the readers' tokens. */
   readonly secret: Uint8Array;
   readonly internalKey: string;
@@ -53,26 +64,32 @@ export interface Apps {
 }
 
 export function createApps(dependencies: AppDependencies): Apps {
-  const { sessions, secret, internalKey, allowedOrigins, metrics, clock, lab } = dependencies;
-  const stream = streamRoute(dependencies);
+  const { sessions, turns, draining, secret, internalKey, allowedOrigins, log, metrics, clock, lab } = dependencies;
+  const common: Common = { ...dependencies, isDraining: () => draining.aborted };
+  const stream = streamRoute(common);
 
-  const publicApp = createApp(dependencies);
+  const publicApp = createApp(common);
   publicApp.use('*', cors(allowedOrigins));
-  const authenticate = tokenAuthentication(secret, clock);
-  const shared = mountShared(publicApp, dependencies, stream, authenticate);
+  const shared = mountShared(publicApp, common, stream, tokenAuthentication(secret, clock));
   mountPage(publicApp, dependencies.page);
-  if (lab !== undefined) mountLab(publicApp, { mounted: lab, sessions, authenticate, ...shared });
+  if (lab !== undefined) mountLab(publicApp, { mounted: lab, sessions, ...shared });
 
-  const internalApp = createApp(dependencies);
-  const { door, readJsonBody } = mountShared(internalApp, dependencies, stream, keyAuthentication(internalKey));
+  const internalApp = createApp(common);
+  const { door, gate, readJsonBody } = mountShared(internalApp, common, stream, keyAuthentication(internalKey));
   mount(internalApp, '/internal/sessions/:session/events', {
     POST: door('write', appendRoute(sessions, readJsonBody)),
   });
+  mount(internalApp, '/internal/turns/claim', {
+    POST: gate('write', claimRoute({ turns, draining, readJsonBody, log })),
+  });
+  mountSettling(internalApp, { turns, door, gate, readJsonBody });
   mountMetrics(internalApp, metrics);
   mountWelcome(internalApp);
 
   return { publicApp, internalApp };
 }
+
+type Common = AppDependencies & Observer;
 
 function createApp(observer: Observer): App {
   const app: App = new Hono<AppEnvironment>();
@@ -80,28 +97,42 @@ function createApp(observer: Observer): App {
   return app;
 }
 
+interface Shared {
+  readonly door: Door;
+  readonly gate: Gate;
+  readonly requireReach: RequireReach;
+  readonly readJsonBody: ReadJsonBody;
+}
+
 /** What both listeners serve; they differ in whom they let in. */
-function mountShared(
-  app: App,
-  dependencies: AppDependencies,
-  stream: SessionHandler,
-  authenticate: Authenticate,
-): { door: Door; requireReach: RequireReach; readJsonBody: ReadJsonBody } {
-  const { sessions, rooms } = dependencies;
+function mountShared(app: App, common: Common, stream: SessionHandler, authenticate: Authenticate): Shared {
+  const { sessions, turns, rooms } = common;
   const requireReach = createReach(async (session) => {
     const row = await withDeadline(sessions.describe(session), limits.streamHeadDeadlineMs, 'the ledger');
     return row?.owner;
   });
   const door = createDoor(authenticate, requireReach);
+  const gate = createGate(authenticate);
   const readJsonBody = createBodyReader();
-  mountStatus(app, dependencies);
-  mount(app, '/sessions', { POST: createRoute({ sessions, authenticate, readJsonBody }) });
+  mountStatus(app, common);
+  mount(app, '/sessions', {
+    GET: gate('read', sessionListRoute(sessions)),
+    POST: gate('create', createRoute(sessions, readJsonBody)),
+  });
   mount(app, '/sessions/:session', {
-    GET: door('read', describeRoute(sessions, rooms)),
+    GET: door('read', describeRoute({ sessions, rooms })),
     DELETE: door('write', deleteRoute(sessions)),
   });
-  mount(app, '/sessions/:session/stream', { GET: outlastingFaults(dependencies, door('read', stream)) });
+  mount(app, '/sessions/:session/stream', { GET: outlastingFaults(common, door('read', stream)) });
   mount(app, '/sessions/:session/events', { GET: door('read', historyRoute(sessions)) });
   mount(app, '/sessions/:session/close', { POST: door('write', closeRoute(sessions)) });
-  return { door, requireReach, readJsonBody };
+  mount(app, '/sessions/:session/messages', { POST: door('send', messageRoute(turns, readJsonBody)) });
+  mount(app, '/sessions/:session/decisions', { POST: door('send', decisionRoute(turns, readJsonBody)) });
+  mount(app, '/sessions/:session/stop', { POST: door('send', stopRoute(turns, readJsonBody)) });
+  mount(app, '/sessions/:session/read', { POST: door('read', readRoute(sessions, readJsonBody)) });
+  mount(app, '/sessions/:session/turns/:turn/retry', { POST: door('write', resumeRoute(turns, 'retry')) });
+  mount(app, '/sessions/:session/turns/:turn/rerun', { POST: door('write', resumeRoute(turns, 'rerun')) });
+  mount(app, '/sessions/:session/turns/:turn/acknowledge', { POST: door('write', acknowledgeRoute(turns)) });
+  mount(app, '/turns', { GET: gate('read', turnListRoute(turns)) });
+  return { door, gate, requireReach, readJsonBody };
 }

@@ -53,7 +53,10 @@ export function appendRefusal(outcome: Exclude<Outcome, { kind: 'appended' }>): 
     case 'wrong_head':
       return new LedgerlineError('wrong_head', 'the head is not where it was expected', { head: outcome.head });
     case 'fenced':
-      return new LedgerlineError('fenced', 'the turn belongs to a newer attempt');
+      return new LedgerlineError(
+        'fenced',
+        'the turn belongs to a newer attempt, or to none any more: stop working at it',
+      );
     case 'busy':
       return new LedgerlineError('session_busy', 'the session stayed locked; nothing was stored');
     case 'refused':

@@ -5,8 +5,9 @@ import { z } from 'zod';
 import type { Clock } from '../base/clock.ts';
 import { LedgerlineError } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
+import type { SessionFilter } from '../ledger/session-filter.ts';
 
-export const scopes = ['read', 'write', 'create'] as const;
+export const scopes = ['read', 'send', 'write', 'create'] as const;
 export type Scope = (typeof scopes)[number];
 
 export interface Credential {
@@ -25,9 +26,11 @@ export interface Credential {
 export type Authenticate = (header: string | undefined) => Promise<Credential>;
 
 /** Postgres holds no NUL in a text. */
-export const ownerShape = z
-  .string()
-  .regex(/^[^\p{Cc}\p{Cs}]{1,256}$/u, 'an owner is 1 to 256 characters, none of control');
+const nameShape = (what: string) =>
+  z.string().regex(/^[^\p{Cc}\p{Cs}]{1,256}$/u, `${what} is 1 to 256 characters, none of control`);
+
+export const ownerShape = nameShape('an owner');
+export const workerShape = nameShape('the name of a worker');
 
 const SUBJECT = 'a subject is 1 to 256 characters';
 export const subjectShape = z.string().min(1, SUBJECT).max(256, SUBJECT);
@@ -107,6 +110,18 @@ export function reaches(credential: Credential, session: string): boolean {
   return credential.sessions.some((pattern) =>
     pattern.endsWith('*') ? session.startsWith(pattern.slice(0, -1)) : session === pattern,
   );
+}
+
+/** The same reach, for lists. */
+export function filterOf({ sessions, owner }: Credential): SessionFilter {
+  if (sessions.includes('*')) return { kind: 'all' };
+  const isPrefix = (pattern: string): boolean => pattern.endsWith('*');
+  return {
+    kind: 'some',
+    sessions: sessions.filter((pattern) => !isPrefix(pattern)),
+    prefixes: sessions.filter(isPrefix).map((pattern) => pattern.slice(0, -1)),
+    owner,
+  };
 }
 
 export function requireScope(credential: Credential, scope: Scope): void {

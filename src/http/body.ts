@@ -1,6 +1,9 @@
 /** Reads a request's body: whole, bounded, and nothing happens when it ends early. */
+import type { z } from 'zod';
 import { LedgerlineError } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
+import { parseJson, shaped } from '../event/json-body.ts';
+import { checkBody } from '../event/slice.ts';
 import type { AppContext } from './context.ts';
 
 type BodyLimit = 'appendBodyBytes' | 'bodyBytes';
@@ -19,6 +22,23 @@ export function createBodyReader(): ReadJsonBody {
     requireJson(c.req.header('content-type'), c.req.header('content-encoding'));
     return readBody(c.env.incoming, limit, held);
   };
+}
+
+/** The value of a body in its shape; one in which a key occurs twice is refused, since nobody knows which is meant. */
+export const shapedBody = <Shape extends z.ZodType>(shape: Shape, bytes: Buffer): z.infer<Shape> =>
+  shaped(shape, parseJson(bytes, checkBody).value);
+
+type SizeLimit = 'contentBytes' | 'commentBytes' | 'metadataBytes';
+
+/** For a part of a body that has a bound of its own. */
+export function requireSize(limit: SizeLimit, text: string): void {
+  const max = limits[limit];
+  if (Buffer.byteLength(text) > max) {
+    throw new LedgerlineError('too_large', `${limit.slice(0, -'Bytes'.length)} holds at most ${max} bytes`, {
+      limit,
+      max,
+    });
+  }
 }
 
 interface Held {

@@ -38,6 +38,21 @@ export function createDoor(authenticate: Authenticate, requireReach: RequireReac
   };
 }
 
+/** Of what is about no session, or about many. */
+export type GateHandler = (c: AppContext, credential: Credential) => Response | Promise<Response>;
+
+/** Asks who it is and whether they may, and leaves it to the handler how far that reaches. */
+export type Gate = (scope: Scope, handler: GateHandler) => Handler;
+
+export const createGate =
+  (authenticate: Authenticate): Gate =>
+  (scope, handler) =>
+  async (c) => {
+    const credential = await authenticate(c.req.header('authorization'));
+    requireScope(credential, scope);
+    return handler(c, credential);
+  };
+
 function toSessionId(text: string): string {
   const result = sessionIdShape.safeParse(text);
   if (result.success) return result.data;

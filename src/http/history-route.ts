@@ -9,6 +9,7 @@ import type { Sessions } from '../session/sessions.ts';
 import type { AppContext } from './context.ts';
 import { sessionDeleted, sessionUnknown } from './door.ts';
 import type { SessionHandler } from './door.ts';
+import { readLimit, single } from './query.ts';
 
 export function historyRoute(sessions: Pick<Sessions, 'history' | 'describe'>): SessionHandler {
   return async (c, { session }) => {
@@ -28,7 +29,7 @@ export function historyRoute(sessions: Pick<Sessions, 'history' | 'describe'>): 
 function readRange(c: AppContext): HistoryRange {
   const after = cursorOf(c, 'after');
   const before = cursorOf(c, 'before');
-  const limit = limitOf(single(c, 'limit'));
+  const limit = readLimit(c, limits.historyRowsDefault, limits.historyRows);
   if (after !== undefined && before !== undefined) {
     throw new LedgerlineError('malformed', 'a page goes on after one place or back before one, not both', {
       where: 'before',
@@ -42,19 +43,4 @@ function cursorOf(c: AppContext, name: 'after' | 'before'): Cursor | undefined {
   if (requested.kind === 'after') return requested.cursor;
   if (requested.kind === 'start') return undefined;
   throw new LedgerlineError('malformed', `${name} is a decimal number of at most 2^53−1`, { where: name });
-}
-
-function limitOf(text: string | undefined): number {
-  if (text === undefined) return limits.historyRowsDefault;
-  const limit = /^[1-9][0-9]{0,5}$/.test(text) ? Number(text) : 0;
-  if (limit >= 1 && limit <= limits.historyRows) return limit;
-  throw new LedgerlineError('malformed', `limit is a number from 1 to ${limits.historyRows}`, { where: 'limit' });
-}
-
-function single(c: AppContext, name: string): string | undefined {
-  const values = c.req.queries(name);
-  if (values !== undefined && values.length > 1) {
-    throw new LedgerlineError('malformed', `${name} is given more than once`, { where: name });
-  }
-  return values?.[0];
 }

@@ -3,21 +3,18 @@ import { z } from 'zod';
 import { LedgerlineError } from '../base/errors.ts';
 import { parseCursor } from '../event/cursor.ts';
 import { sessionIdShape } from '../event/event.ts';
-import { parseJson, shaped } from '../event/json-body.ts';
 import { START } from '../event/sequence.ts';
-import { checkBody } from '../event/slice.ts';
 import { appendBurst } from '../lab/burst.ts';
 import type { Appends } from '../lab/burst.ts';
 import type { Lab } from '../lab/lab.ts';
 import type { Sessions } from '../session/sessions.ts';
 import { appendRefusal, sessionClosed } from './append-route.ts';
-import { requireScope } from './auth.ts';
-import type { Authenticate, Credential } from './auth.ts';
+import { shapedBody } from './body.ts';
 import type { ReadJsonBody } from './body.ts';
-import type { App, AppContext, Handler } from './context.ts';
+import type { App, AppContext } from './context.ts';
 import { mount } from './dispatch.ts';
 import { sessionDeleted, sessionUnknown } from './door.ts';
-import type { Door, RequireReach } from './door.ts';
+import type { Door, Gate, RequireReach } from './door.ts';
 
 /** A lab, and the gateway that it is in. */
 export interface MountedLab extends Appends {
@@ -27,7 +24,7 @@ export interface MountedLab extends Appends {
 export interface LabOptions {
   readonly mounted: MountedLab;
   readonly sessions: Pick<Sessions, 'describe'>;
-  readonly authenticate: Authenticate;
+  readonly gate: Gate;
   readonly requireReach: RequireReach;
   readonly door: Door;
   readonly readJsonBody: ReadJsonBody;
@@ -40,31 +37,20 @@ const faultShape = z.strictObject({
 const headCheckShape = z.strictObject({ isPaused: z.boolean() });
 
 export function mountLab(app: App, options: LabOptions): void {
-  const { mounted, authenticate, readJsonBody, door } = options;
+  const { mounted, gate, readJsonBody, door } = options;
   const { lab } = mounted;
 
-  /** For what concerns the whole gateway. */
-  const behindScope =
-    (handler: (c: AppContext, credential: Credential) => Response | Promise<Response>): Handler =>
-    async (c) => {
-      const credential = await authenticate(c.req.header('authorization'));
-      requireScope(credential, 'write');
-      return handler(c, credential);
-    };
-  const read = async <Shape extends z.ZodType>(c: AppContext, shape: Shape): Promise<z.infer<Shape>> =>
-    shaped(shape, parseJson(await readJsonBody(c, 'bodyBytes'), checkBody).value);
-
-  mount(app, '/lab', { GET: behindScope((c) => c.json(lab.state)) });
+  mount(app, '/lab', { GET: gate('write', (c) => c.json(lab.state)) });
   mount(app, '/lab/head-check', {
-    POST: behindScope(async (c) => {
-      const { isPaused } = await read(c, headCheckShape);
+    POST: gate('write', async (c) => {
+      const { isPaused } = shapedBody(headCheckShape, await readJsonBody(c, 'bodyBytes'));
       lab.pauseHeadCheck(isPaused);
       return c.json({});
     }),
   });
   mount(app, '/lab/faults', {
-    POST: behindScope(async (c, credential) => {
-      const { fault, session } = await read(c, faultShape);
+    POST: gate('write', async (c, credential) => {
+      const { fault, session } = shapedBody(faultShape, await readJsonBody(c, 'bodyBytes'));
       c.set('session', session);
       await options.requireReach(credential, session);
       await commit(fault, session, options);

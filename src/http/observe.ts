@@ -74,4 +74,10 @@ function around({ log, metrics, clock, isDraining }: Observer): MiddlewareHandle
 }
 
 /** Asked every few seconds by machines. */
-const quiet: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics']);
+const quiet: ReadonlySet<string> = new Set([
+  '/healthz',
+  '/readyz',
+  '/metrics',
+  '/internal/turns/claim',
+  '/internal/turns/renew',
+]);

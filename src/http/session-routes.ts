@@ -2,19 +2,16 @@
 import { z } from 'zod';
 import { randomId } from '../base/clock.ts';
 import { LedgerlineError } from '../base/errors.ts';
-import { limits } from '../base/limits.ts';
 import { sessionIdShape } from '../event/event.ts';
-import { parseJson, shaped } from '../event/json-body.ts';
-import { checkBody } from '../event/slice.ts';
 import type { Head, SessionRow } from '../ledger/ledger.ts';
 import type { Rooms } from '../room/rooms.ts';
 import type { Sessions } from '../session/sessions.ts';
-import { ownerShape, reaches, requireScope } from './auth.ts';
-import type { Authenticate } from './auth.ts';
+import { ownerShape, reaches } from './auth.ts';
+import { requireSize, shapedBody } from './body.ts';
 import type { ReadJsonBody } from './body.ts';
-import type { Handler } from './context.ts';
 import { sessionDeleted, sessionUnknown } from './door.ts';
-import type { SessionHandler } from './door.ts';
+import type { GateHandler, SessionHandler } from './door.ts';
+import { turnNow } from './turn-json.ts';
 
 const createShape = z.strictObject({
   session: sessionIdShape.optional(),
@@ -23,16 +20,8 @@ const createShape = z.strictObject({
   owner: ownerShape.optional(),
 });
 
-export interface CreateOptions {
-  readonly sessions: Pick<Sessions, 'create'>;
-  readonly authenticate: Authenticate;
-  readonly readJsonBody: ReadJsonBody;
-}
-
-export function createRoute({ sessions, authenticate, readJsonBody }: CreateOptions): Handler {
-  return async (c) => {
-    const credential = await authenticate(c.req.header('authorization'));
-    requireScope(credential, 'create');
+export function createRoute(sessions: Pick<Sessions, 'create'>, readJsonBody: ReadJsonBody): GateHandler {
+  return async (c, credential) => {
     const { session = randomId(), metadata, owner } = toCreation(await readJsonBody(c, 'bodyBytes'));
     c.set('session', session);
     if (owner !== undefined && !credential.isInternal) {
@@ -52,26 +41,25 @@ export function createRoute({ sessions, authenticate, readJsonBody }: CreateOpti
 
 function toCreation(bytes: Buffer): z.infer<typeof createShape> {
   if (bytes.length === 0) return {};
-  const creation = shaped(createShape, parseJson(bytes, checkBody).value);
-  const size = creation.metadata === undefined ? 0 : Buffer.byteLength(JSON.stringify(creation.metadata));
-  if (size > limits.metadataBytes) {
-    throw new LedgerlineError('too_large', `metadata holds at most ${limits.metadataBytes} bytes`, {
-      limit: 'metadataBytes',
-      max: limits.metadataBytes,
-    });
-  }
+  const creation = shapedBody(createShape, bytes);
+  if (creation.metadata !== undefined) requireSize('metadataBytes', JSON.stringify(creation.metadata));
   return creation;
 }
 
 const outOfReach = (): LedgerlineError =>
   new LedgerlineError('forbidden', 'the token does not reach that session; name one that it does');
 
-export function describeRoute(sessions: Pick<Sessions, 'describe'>, rooms: Pick<Rooms, 'describe'>): SessionHandler {
+export interface DescribeOptions {
+  readonly sessions: Pick<Sessions, 'describe'>;
+  readonly rooms: Pick<Rooms, 'describe'>;
+}
+
+export function describeRoute({ sessions, rooms }: DescribeOptions): SessionHandler {
   return async (c, { session }) => {
     const row = await sessions.describe(session);
     if (row === undefined) throw sessionUnknown();
     if (row.state === 'deleted') throw sessionDeleted();
-    return c.json({ ...description(row), room: rooms.describe(session) ?? null });
+    return c.json({ ...description(row), turn: turnNow(row.turn), room: rooms.describe(session) ?? null });
   };
 }
 

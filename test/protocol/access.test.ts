@@ -26,6 +26,13 @@ const routes = [
   ['GET', '/sessions/:session/stream', 'read'],
   ['POST', '/sessions/:session/close', 'write'],
   ['DELETE', '/sessions/:session', 'write'],
+  ['POST', '/sessions/:session/messages', 'send'],
+  ['POST', '/sessions/:session/decisions', 'send'],
+  ['POST', '/sessions/:session/stop', 'send'],
+  ['POST', '/sessions/:session/read', 'read'],
+  ['POST', '/sessions/:session/turns/t1/retry', 'write'],
+  ['POST', '/sessions/:session/turns/t1/rerun', 'write'],
+  ['POST', '/sessions/:session/turns/t1/acknowledge', 'write'],
 ] as const;
 
 describe('every route of a session', () => {
@@ -49,7 +56,7 @@ describe('every route of a session', () => {
     expect(await status(`Bearer ${good.slice(0, -4)}AAAA`)).toBe(401);
     expect(await status(`Bearer ${deployment.key}`)).toBe(401);
     expect(await withToken({ ttlSeconds: -60 })).toBe(401);
-    const others = ['read', 'write', 'create'].filter((one) => one !== scope).join(' ');
+    const others = ['read', 'send', 'write', 'create'].filter((one) => one !== scope).join(' ');
     expect(await withToken({ scope: others })).toBe(403);
     if (scope !== 'create') expect(await withToken({ sessions: [`${session}-`, 'other-*'] })).toBe(404);
     expect((await call.internal('GET', `/sessions/${session}`)).json).toMatchObject({ state: 'open', head: 1 });
@@ -87,11 +94,17 @@ describe('every route of a session', () => {
 
 describe('methods', () => {
   it.each([
-    ['/sessions', 'OPTIONS, POST'],
+    ['/sessions', 'GET, HEAD, OPTIONS, POST'],
     ['/sessions/x', 'DELETE, GET, HEAD, OPTIONS'],
     ['/sessions/x/stream', 'GET, HEAD, OPTIONS'],
     ['/sessions/x/events', 'GET, HEAD, OPTIONS'],
     ['/sessions/x/close', 'OPTIONS, POST'],
+    ['/sessions/x/messages', 'OPTIONS, POST'],
+    ['/sessions/x/decisions', 'OPTIONS, POST'],
+    ['/sessions/x/stop', 'OPTIONS, POST'],
+    ['/sessions/x/read', 'OPTIONS, POST'],
+    ['/sessions/x/turns/t1/retry', 'OPTIONS, POST'],
+    ['/turns', 'GET, HEAD, OPTIONS'],
     ['/healthz', 'GET, HEAD, OPTIONS'],
   ])('that %s does not take are told which it does', async (path, allow) => {
     const answer = await ask(deployment.publicUrl, 'PATCH', path);

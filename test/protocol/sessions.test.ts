@@ -21,7 +21,11 @@ describe('a session', () => {
     expect(first.json).toEqual({ session, head: 0, floor: 0, state: 'open', metadata: { title: 'Größe \u0000' } });
     const again = await create({ title: 'other' });
     expect([again.status, again.json]).toEqual([200, first.json]);
-    expect((await call.reader('GET', `/sessions/${session}`)).json).toEqual({ ...(first.json as object), room: null });
+    expect((await call.reader('GET', `/sessions/${session}`)).json).toEqual({
+      ...(first.json as object),
+      turn: { state: 'idle', turn: null, attempt: null, stop: null },
+      room: null,
+    });
   });
 
   it('gets an id when it comes with none', async () => {

@@ -45,6 +45,8 @@ export async function startInProcessGateway(options: InProcessOptions = {}): Pro
       logLevel: 'silent',
       drainMs: 2_000,
       goawayWindowMs: 100,
+      debounceMs: 5,
+      leaseMs: 30_000,
       ...options.config,
     },
     options.log ?? silentLog,

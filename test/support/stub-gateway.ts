@@ -12,9 +12,11 @@ import type { AppDependencies, Apps } from '../../src/http/app.ts';
 import { createListener } from '../../src/http/listener.ts';
 import type { PageFiles } from '../../src/http/page-files.ts';
 import type { Lab } from '../../src/lab/lab.ts';
+import type { TurnNow } from '../../src/event/turn-state.ts';
 import type { AppendRequest, Head, SessionRow } from '../../src/ledger/ledger.ts';
 import type { JoinRequest } from '../../src/room/rooms.ts';
 import type { Sessions } from '../../src/session/sessions.ts';
+import type { Turns } from '../../src/turn/turns.ts';
 import { mintTestToken } from './token.ts';
 import type { TokenOptions } from './token.ts';
 
@@ -23,8 +25,10 @@ export const KEY = 'a-key-of-the-tests-that-is-long-enough';
 
 export const openHead: Head = { head: toCursor(3), floor: toCursor(0), state: 'open' };
 
+const idle: TurnNow = { state: 'idle', turn: undefined, attempt: undefined, stop: undefined };
+
 export function row(session: string, head: Head = openHead, owner?: string): SessionRow {
-  return { session, ...head, metadata: {}, owner, createdAt: '2026-11-30T04:00:00.000Z' };
+  return { session, ...head, metadata: {}, owner, createdAt: '2026-11-30T04:00:00.000Z', turn: idle };
 }
 
 export interface StubOptions {
@@ -32,7 +36,8 @@ export interface StubOptions {
   readonly readHead?: (session: string) => Promise<Head | undefined>;
   readonly join?: (request: JoinRequest) => void;
   readonly ready?: () => Promise<void>;
-  readonly isDraining?: () => boolean;
+  readonly draining?: AbortSignal;
+  readonly turns?: Partial<Turns>;
   readonly allowedOrigins?: readonly string[];
   readonly log?: Log;
   readonly isHttp2?: boolean;
@@ -57,6 +62,24 @@ export interface StubGateway {
 
 const missing = (): Promise<never> => Promise.reject(new Error('not scripted'));
 
+const unscriptedTurns: Turns = {
+  request: missing,
+  claim: missing,
+  renew: missing,
+  steer: missing,
+  finish: missing,
+  fail: missing,
+  wait: missing,
+  release: missing,
+  decide: missing,
+  stop: missing,
+  list: missing,
+  retry: missing,
+  rerun: missing,
+  acknowledge: missing,
+  figures: missing,
+};
+
 export async function startStubGateway(options: StubOptions = {}): Promise<StubGateway> {
   const appends: AppendRequest[] = [];
   const joins: JoinRequest[] = [];
@@ -69,6 +92,8 @@ export async function startStubGateway(options: StubOptions = {}): Promise<StubG
     close: missing,
     delete: missing,
     history: missing,
+    list: missing,
+    markRead: missing,
     ...options.sessions,
   };
   const append = (request: AppendRequest): ReturnType<Sessions['append']> => {
@@ -77,6 +102,7 @@ export async function startStubGateway(options: StubOptions = {}): Promise<StubG
   };
   const dependencies: AppDependencies = {
     sessions: { ...sessions, append },
+    turns: { ...unscriptedTurns, ...options.turns },
     rooms: {
       readHead: options.readHead ?? (() => Promise.resolve(openHead)),
       join(request) {
@@ -86,7 +112,7 @@ export async function startStubGateway(options: StubOptions = {}): Promise<StubG
       describe: () => undefined,
     },
     ready: options.ready ?? (() => Promise.resolve()),
-    isDraining: options.isDraining ?? (() => false),
+    draining: options.draining ?? new AbortController().signal,
     secret: new TextEncoder().encode(SECRET),
     internalKey: KEY,
     allowedOrigins: options.allowedOrigins ?? [],

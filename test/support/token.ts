@@ -13,7 +13,7 @@ export interface TokenOptions {
 }
 
 export async function mintTestToken(secret: string, options: TokenOptions = {}): Promise<string> {
-  const { sessions = ['*'], scope = 'read write create', subject = 'tester', ttlSeconds = 3_600, owner } = options;
+  const { sessions = ['*'], scope = 'read send write create', subject = 'tester', ttlSeconds = 3_600, owner } = options;
   return new SignJWT({ sessions, scope, ...(owner === undefined ? {} : { owner }) })
     .setProtectedHeader({ alg: 'HS256' })
     .setSubject(subject)

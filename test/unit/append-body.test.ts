@@ -3,8 +3,9 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import { limits } from '../../src/base/limits.ts';
-import { parseAppendBody } from '../../src/event/append-body.ts';
+import { eventsShape, parseAppendBody, parseEventsBody } from '../../src/event/append-body.ts';
 import { toOneLine } from '../../src/event/slice.ts';
 import { jsonText } from '../support/json-texts.ts';
 import { refusal } from '../support/refusal.ts';
@@ -55,6 +56,11 @@ describe('an append body', () => {
     });
   });
 
+  it('takes whose attempt it is', () => {
+    const body = parse('{"fence":{"turn":"0b6c:A-Z_.","attempt":7},"events":[{"type":"a","data":1}]}');
+    expect(body).toEqual({ fence: { turn: '0b6c:A-Z_.', attempt: 7 }, events: [{ type: 'a', data: '1', bytes: 1 }] });
+  });
+
   it.each([
     ['', 'character 0'],
     ['nothing', 'body'],
@@ -82,6 +88,12 @@ describe('an append body', () => {
       '{"events":[{"type":"a","data":1},{"type":"a","data":1}],"producer":{"id":"a","sequence":9007199254740991}}',
       'producer.sequence',
     ],
+    ['{"events":[{"type":"a","data":1}],"fence":{"turn":"t"}}', 'fence.attempt'],
+    ['{"events":[{"type":"a","data":1}],"fence":{"turn":"t","attempt":0}}', 'fence.attempt'],
+    ['{"events":[{"type":"a","data":1}],"fence":{"turn":"a b","attempt":1}}', 'fence.turn'],
+    ['{"events":[{"type":"a","data":1}],"fence":{"turn":"t\\"","attempt":1}}', 'fence.turn'],
+    ['{"events":[{"type":"a","data":1}],"fence":{"turn":"t","attempt":1,"session":"s"}}', 'fence'],
+    ['{"events":[{"type":"a","data":1}],"fence":null}', 'fence'],
     ['{"events":[{"type":"a","data":1}],"expectedHead":-1}', 'expectedHead'],
     ['{"events":[{"type":"a","data":1}],"expectedHead":1.5}', 'expectedHead'],
     ['{"events":[{"type":"a","data":1}],"expectedHead":null}', 'expectedHead'],
@@ -125,6 +137,26 @@ describe('an append body', () => {
       code: 'too_large',
       fields: { limit: 'eventsPerAppend' },
     });
+  });
+});
+
+describe('a body with events among other members', () => {
+  const shape = z.strictObject({ attempt: z.int(), events: eventsShape.default([]) });
+  const parsed = (text: string) => parseEventsBody(Buffer.from(text), shape);
+
+  it('gives the rest in its shape and each payload to the last character, wherever the events stand [I2]', () => {
+    const data = '{"n":9007199254740993, "b":1,"b":-0}';
+    for (const text of [
+      `{"attempt":7,"events":[{"type":"a","data":${data}}]}`,
+      `{"events":[{"data":${data},"type":"a"}],"attempt":7}`,
+    ]) {
+      expect(parsed(text)).toMatchObject({ body: { attempt: 7 }, events: [{ type: 'a', data }] });
+    }
+  });
+
+  it('may have none where its shape allows it', () => {
+    expect(parsed('{"attempt":7}').events).toEqual([]);
+    expect(parsed('{"attempt":7,"events":[]}').events).toEqual([]);
   });
 });
 

@@ -35,7 +35,7 @@ describe('an append', () => {
   it('that was stored is 201 with its range', async () => {
     gateway = await answering(appended);
     const answer = await append({
-      body: '{"expectedHead":41,"producer":{"id":"p","sequence":7},"events":[{"type":"a","data": {"x":1e0}}]}',
+      body: '{"expectedHead":41,"producer":{"id":"p","sequence":7},"fence":{"turn":"t1","attempt":3},"events":[{"type":"a","data": {"x":1e0}}]}',
     });
     expect(answer.status).toBe(201);
     expect(await answer.json()).toEqual({ first: 42, last: 42 });
@@ -44,6 +44,7 @@ describe('an append', () => {
         session: 's1',
         expectedHead: 41,
         producer: { id: 'p', sequence: 7 },
+        fence: { turn: 't1', attempt: 3 },
         events: [{ type: 'a', data: '{"x":1e0}', bytes: 9 }],
       },
     ]);

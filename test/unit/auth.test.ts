@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import type { Clock } from '../../src/base/clock.ts';
 import { limits } from '../../src/base/limits.ts';
-import { keyAuthentication, reaches, requireScope, tokenAuthentication } from '../../src/http/auth.ts';
+import { filterOf, keyAuthentication, reaches, requireScope, tokenAuthentication } from '../../src/http/auth.ts';
 import { mintToken } from '../../src/http/token.ts';
 
 const secret = new TextEncoder().encode('a secret of the tests, long enough for HS256');
@@ -90,7 +90,7 @@ describe('the internal key', () => {
     const credential = await keyAuthentication('k')('Bearer k');
     expect(reaches(credential, 'any')).toBe(true);
     expect(credential.isInternal).toBe(true);
-    for (const scope of ['read', 'write', 'create'] as const) requireScope(credential, scope);
+    for (const scope of ['read', 'send', 'write', 'create'] as const) requireScope(credential, scope);
   });
 
   it.each(['Bearer x', 'Bearer kk', 'Bearer K', 'k', undefined])('is not %s', async (header) => {
@@ -121,6 +121,22 @@ describe('reach', () => {
     [[], 'a', false],
   ])('of %j to %s is %s', async (sessions, session, expected) => {
     expect(reaches(await token(sessions), session)).toBe(expected);
+  });
+
+  it('is the same as a filter for lists', async () => {
+    expect(filterOf(await token(['a', '*', 'b-*']))).toEqual({ kind: 'all' });
+    expect(filterOf(await token(['a', 'b-*', 'c']))).toEqual({
+      kind: 'some',
+      sessions: ['a', 'c'],
+      prefixes: ['b-'],
+      owner: undefined,
+    });
+    expect(filterOf({ ...(await token([])), owner: 'she' })).toEqual({
+      kind: 'some',
+      sessions: [],
+      prefixes: [],
+      owner: 'she',
+    });
   });
 
   it('needs the scope as a whole word', async () => {

@@ -29,7 +29,7 @@ async function run(commandLine: readonly string[], env: Record<string, string> =
 }
 
 describe('the command line', () => {
-  it.each(['dev', 'serve', 'migrate', 'append', 'tail', 'close', 'token'])(
+  it.each(['dev', 'serve', 'worker', 'migrate', 'append', 'tail', 'close', 'turns', 'token'])(
     'helps with %s, with an example',
     async (command) => {
       const { code, stdout, stderr } = await run([command, '--help']);
@@ -60,10 +60,16 @@ describe('the command line', () => {
     [['tail', 'demo', '--after', '007'], 'It is a sequence such as 120, or "head"'],
     [['append', 'demo'], "required option '-t, --type <type>' not specified"],
     [['append', 'demo', '--type', 'Upper'], 'an event type is 1 to 64'],
+    [['turns', 'rerun', 'demo'], "missing required argument 'turn'"],
+    [['turns', 'retry', 'demo', 'a b'], 'a turn id is 1 to 128'],
+    [['turns', 'mend', 'demo', 't1'], "too many arguments for 'turns'"],
+    [['worker'], "missing required argument 'file'"],
+    [['worker', 'agent.js', '--concurrency', '0'], 'It is a whole number from 1 to 1000'],
+    [['worker', 'agent.js', '--name', 'two words'], 'It is 1 to 128 visible characters without spaces'],
     [['dev', '--port', '65536'], 'It is a port: 0 to 65535'],
     [['token', '--ttl', 'soon'], 'a number and s, m, h or d'],
-    [['token', '--scope', 'all'], 'one or more of read, write, create'],
-    [['token', '--scope', ''], 'one or more of read, write, create'],
+    [['token', '--scope', 'all'], 'one or more of read, send, write, create'],
+    [['token', '--scope', ''], 'one or more of read, send, write, create'],
     [['token', '--subject', ''], 'a subject is 1 to 256 characters'],
     [['token', '--subject', 'a'.repeat(257)], 'a subject is 1 to 256 characters'],
     [['token', '--session', 'a.*'], 'a prefix followed by *'],
@@ -81,6 +87,7 @@ describe('the command line', () => {
     [['token'], 'set LEDGERLINE_TOKEN_SECRET'],
     [['migrate'], 'DATABASE_URL is missing'],
     [['serve'], 'LEDGERLINE_INTERNAL_KEY is missing'],
+    [['worker', 'agent.js'], 'DATABASE_URL is missing'],
   ])('says what %j needs where nothing is set', async (commandLine, message) => {
     const { code, stderr } = await run(commandLine);
     expect(code).toBe(2);

@@ -40,6 +40,8 @@ describe('the settings of a server', () => {
       logLevel: 'info',
       drainMs: limits.drainMs,
       goawayWindowMs: 5_000,
+      debounceMs: 150,
+      leaseMs: 30_000,
     });
   });
 

@@ -21,7 +21,9 @@ describe('every answer', () => {
         ['GET', '/nowhere', 404, 'not_found'],
         ['GET', '/sessions/', 404, 'not_found'],
         ['GET', '/sessions/s1/', 404, 'not_found'],
-        ['GET', '/sessions', 405, 'method_not_allowed'],
+        ['PUT', '/sessions', 405, 'method_not_allowed'],
+        ['POST', '/turns', 405, 'method_not_allowed'],
+        ['GET', '/sessions/s1/turns', 404, 'not_found'],
         ['PUT', '/sessions/s1', 405, 'method_not_allowed'],
         ['GET', '/sessions/s1/close', 405, 'method_not_allowed'],
         ['POST', '/healthz', 405, 'method_not_allowed'],
@@ -61,7 +63,7 @@ describe('every answer', () => {
   });
 
   it('of a draining server asks for another connection, and goes on', async () => {
-    gateway = await startStubGateway({ isDraining: () => true });
+    gateway = await startStubGateway({ draining: AbortSignal.abort() });
     const answer = await fetch(`${gateway.publicUrl}/sessions/s1`, { headers: await bearer() });
     expect([answer.status, answer.headers.get('connection')]).toEqual([200, 'close']);
   });
@@ -116,6 +118,13 @@ describe('the door', () => {
     ['GET', '/stream', 'create', 'read'],
     ['POST', '/close', 'read create', 'write'],
     ['DELETE', '', 'read', 'write'],
+    ['POST', '/messages', 'read write create', 'send'],
+    ['POST', '/decisions', 'read write create', 'send'],
+    ['POST', '/stop', 'read write create', 'send'],
+    ['POST', '/read', 'send write create', 'read'],
+    ['POST', '/turns/t1/retry', 'read send create', 'write'],
+    ['POST', '/turns/t1/rerun', 'read send create', 'write'],
+    ['POST', '/turns/t1/acknowledge', 'read send create', 'write'],
   ])('%s %s with the scopes "%s" misses %s', async (method, path, scope, missing) => {
     gateway = await startStubGateway();
     const answer = await fetch(`${gateway.publicUrl}/sessions/s1${path}`, { method, headers: await bearer({ scope }) });
@@ -146,11 +155,14 @@ describe('the door', () => {
     expect([withToken.status, withKey.status]).toEqual([401, 401]);
   });
 
-  it('has no way to append or to the metrics on the public listener', async () => {
+  it('has no way to append, to work at turns, or to the metrics on the public listener', async () => {
     gateway = await startStubGateway();
     const headers = { authorization: `Bearer ${KEY}` };
     for (const [method, path] of [
       ['POST', '/internal/sessions/s1/events'],
+      ['POST', '/internal/turns/claim'],
+      ['POST', '/internal/turns/renew'],
+      ['POST', '/internal/sessions/s1/turns/t1/finish'],
       ['GET', '/metrics'],
     ] as const) {
       expect((await fetch(gateway.publicUrl + path, { method, headers })).status).toBe(404);
@@ -234,9 +246,9 @@ describe('origins', () => {
 
 describe('a machine', () => {
   it('learns that the server is ready, and whenever it is not', async () => {
-    let isDraining = false;
+    const draining = new AbortController();
     let ready = (): Promise<void> => Promise.resolve();
-    gateway = await startStubGateway({ isDraining: () => isDraining, ready: () => ready() });
+    gateway = await startStubGateway({ draining: draining.signal, ready: () => ready() });
     const ask = async (path: string): Promise<number> => (await fetch(gateway.publicUrl + path)).status;
     expect([await ask('/healthz'), await ask('/readyz')]).toEqual([200, 200]);
     ready = () => Promise.reject(new LedgerlineError('unavailable', 'away'));
@@ -244,7 +256,7 @@ describe('a machine', () => {
     ready = () => new Promise(() => undefined);
     expect(await ask('/readyz')).toBe(503);
     ready = () => Promise.resolve();
-    isDraining = true;
+    draining.abort();
     expect([await ask('/healthz'), await ask('/readyz')]).toEqual([200, 503]);
   });
 

@@ -237,7 +237,7 @@ describe('a stream of a session that is over', () => {
 describe('a fault at connect', () => {
   const faults: readonly (readonly [string, StubOptions])[] = [
     ['unavailable', { readHead: () => Promise.reject(new LedgerlineError('unavailable', 'away')) }],
-    ['draining', { isDraining: () => true }],
+    ['draining', { draining: AbortSignal.abort() }],
     ['internal', { readHead: () => Promise.reject(new Error('hunter2')) }],
   ];
 

@@ -1,0 +1,38 @@
+/** GET /sessions: what a reader may see, the latest activity first, in pages whose places are opaque. */
+import { z } from 'zod';
+import { LedgerlineError } from '../base/errors.ts';
+import { limits } from '../base/limits.ts';
+import { sessionIdShape } from '../event/event.ts';
+import type { ListPlace } from '../ledger/ledger.ts';
+import type { Sessions } from '../session/sessions.ts';
+import { filterOf } from './auth.ts';
+import type { GateHandler } from './door.ts';
+import { readLimit, single } from './query.ts';
+import { listedSession } from './turn-json.ts';
+
+export function sessionListRoute(sessions: Pick<Sessions, 'list'>): GateHandler {
+  return async (c, credential) => {
+    const range = {
+      limit: readLimit(c, limits.sessionsPerListDefault, limits.sessionsPerList),
+      after: placeOf(single(c, 'after')),
+    };
+    const page = await sessions.list(filterOf(credential), range, credential.subject);
+    return c.json({ sessions: page.sessions.map(listedSession), next: page.next ? placeText(page.next) : null });
+  };
+}
+
+/** Opaque, so that nobody builds one, and the order may change some day. */
+const placeText = ({ activityUs, session }: ListPlace): string =>
+  Buffer.from(`${activityUs}.${session}`).toString('base64url');
+
+const placeShape = z.tuple([z.int().min(0), sessionIdShape]);
+
+/** The text that was given out for a place, and no other. */
+function placeOf(text: string | undefined): ListPlace | undefined {
+  if (text === undefined) return undefined;
+  const [activityText = '', id] = Buffer.from(text, 'base64url').toString('latin1').split('.');
+  const { data } = placeShape.safeParse([Number(activityText), id]);
+  const place = data && { activityUs: data[0], session: data[1] };
+  if (place !== undefined && placeText(place) === text) return place;
+  throw new LedgerlineError('malformed', 'after is what a page of the list gave as next', { where: 'after' });
+}

@@ -1,0 +1,63 @@
+/** Turns as JSON: what is absent is null, and the data of an input is its stored text itself, never printed anew [I2]. */
+import type { TurnNow } from '../event/turn-state.ts';
+import type { ListedSession } from '../ledger/ledger.ts';
+import type { ClaimedTurn, Input, Renewed, Settled, TurnSummary } from '../turn/turns.ts';
+
+export const turnNow = ({ state, turn, attempt, stop }: TurnNow) => ({
+  state,
+  turn: turn ?? null,
+  attempt: attempt ?? null,
+  stop: stop ?? null,
+});
+
+export const listedSession = ({ session, metadata, state, head, turn, activity, notable, read }: ListedSession) => ({
+  session,
+  metadata,
+  state,
+  head,
+  turn: turnNow(turn),
+  activity,
+  notable,
+  read,
+  unread: notable > read,
+});
+
+export const turnSummary = (summary: TurnSummary) => ({
+  session: summary.session,
+  turn: summary.turn ?? null,
+  attempt: summary.attempt ?? null,
+  status: summary.status,
+  state: summary.state,
+  worker: summary.worker ?? null,
+  tries: summary.tries,
+  maxAttempts: summary.maxAttempts ?? null,
+  since: summary.since,
+  error: summary.error === undefined ? null : { code: summary.error.code, message: summary.error.message },
+});
+
+export const settled = ({ state, status, sequence }: Settled) => ({ state, status, sequence: sequence ?? null });
+
+export const renewed = ({ session, turn, attempt, stop, hasSteering }: Renewed) => ({
+  session,
+  turn,
+  attempt,
+  stop: stop ?? null,
+  steering: hasSteering,
+});
+
+export const inputsText = (inputs: readonly Input[]): string =>
+  `[${inputs.map(({ sequence, at, data }) => `{"sequence":${sequence},"at":"${at}","data":${data}}`).join(',')}]`;
+
+export function claimedText(claimed: ClaimedTurn): string {
+  const { session, turn, attempt, tryNumber, maxAttempts, leaseMs, deadline, head } = claimed;
+  const facts = { session, turn, attempt, try: tryNumber, maxAttempts, leaseMs, deadline, head };
+  const decisions = claimed.decisions.map(({ approval, decision, by, comment, sequence }) => ({
+    approval,
+    decision,
+    by,
+    comment: comment ?? null,
+    sequence,
+  }));
+  const inputs = inputsText(claimed.inputs);
+  return `${JSON.stringify(facts).slice(0, -1)},"inputs":${inputs},"decisions":${JSON.stringify(decisions)}}`;
+}

@@ -1,0 +1,45 @@
+/** What a person may ask about turns: which of them need somebody, and what is to become of those. */
+import { LedgerlineError } from '../base/errors.ts';
+import { limits } from '../base/limits.ts';
+import { turnIdShape } from '../event/turn-id.ts';
+import type { Turns } from '../turn/turns.ts';
+import { filterOf } from './auth.ts';
+import type { AppContext } from './context.ts';
+import type { GateHandler, SessionHandler } from './door.ts';
+import { readLimit, single } from './query.ts';
+import { turnNow, turnSummary } from './turn-json.ts';
+
+export function turnListRoute(turns: Pick<Turns, 'list'>): GateHandler {
+  return async (c, credential) => {
+    const which = whichOf(single(c, 'which'));
+    const limit = readLimit(c, limits.turnsPerListDefault, limits.turnsPerList);
+    const listed = await turns.list(which, limit, filterOf(credential));
+    return c.json({ turns: listed.map(turnSummary) });
+  };
+}
+
+function whichOf(text: string | undefined): 'attention' | 'active' {
+  if (text === undefined) return 'attention';
+  if (text === 'attention' || text === 'active') return text;
+  throw new LedgerlineError('malformed', 'which is attention or active', { where: 'which' });
+}
+
+/** Makes a turn go on, or again. */
+export function resumeRoute(turns: Turns, how: 'retry' | 'rerun'): SessionHandler {
+  return async (c, { session, credential }) =>
+    c.json(turnNow(await turns[how](session, turnOf(c), credential.subject)));
+}
+
+export function acknowledgeRoute(turns: Pick<Turns, 'acknowledge'>): SessionHandler {
+  return async (c, { session }) => {
+    await turns.acknowledge(session, turnOf(c));
+    return c.json({});
+  };
+}
+
+/** The turn that a path names. */
+export function turnOf(c: AppContext): string {
+  const { data, error } = turnIdShape.safeParse(c.req.param('turn'));
+  if (data !== undefined) return data;
+  throw new LedgerlineError('malformed', error?.issues[0]?.message ?? 'not a turn id', { where: 'turn' });
+}
