@@ -85,6 +85,13 @@ export async function request(target: Target, { method, path, body, stop }: Aske
   }
 }
 
+/** An answer in the shape that Ledgerline gives it; in any other it is somebody else's. */
+export function understood<Shape extends z.ZodType>(shape: Shape, answer: unknown, url: string): z.infer<Shape> {
+  const { success, data, error } = shape.safeParse(answer);
+  if (success) return data;
+  throw new LedgerlineError('internal', `${url} answered, and not as Ledgerline does`, {}, error);
+}
+
 const problemShape = z.object({ type: z.string(), title: z.string().optional(), detail: z.string().optional() });
 const codeShape = z.enum(errorCodes);
 

@@ -73,11 +73,11 @@ function play(
 }
 
 /** Pieces of about the size that models emit: a short word with the space before it, or a part of a long one. */
-function tokens(text: string): string[] {
+export function tokens(text: string): string[] {
   return text.match(/\s*\S{1,6}|\s+$/gu) ?? [];
 }
 
 /** Uneven as a model is, the same each time, and a little slower after a sentence. */
-function tokenMs(text: string, index: number): number {
+export function tokenMs(text: string, index: number): number {
   return 30 + ((index * 37) % 71) + (/[.:?!]$/.test(text) ? 150 : 0);
 }

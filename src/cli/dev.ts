@@ -6,6 +6,7 @@ import { createLog } from '../base/log.ts';
 import type { Log } from '../base/log.ts';
 import { stopAll } from '../base/service.ts';
 import type { Service } from '../base/service.ts';
+import type { Bus } from '../bus/bus.ts';
 import { readServerConfig } from '../config.ts';
 import type { Environment, ServerConfig } from '../config.ts';
 import { embeddedPostgres } from '../db/embedded.ts';
@@ -14,13 +15,19 @@ import { createGateway } from '../gateway.ts';
 import { scopes } from '../http/auth.ts';
 import { mintToken } from '../http/token.ts';
 import { createLab } from '../lab/lab.ts';
+import type { Lab } from '../lab/lab.ts';
+import { createAgentHost } from './agent-host.ts';
 import type { Context } from './context.ts';
+import { DEFAULT_MODEL, readModelConfig } from './demo-agent-config.ts';
+import { demoAgent } from './demo-agent.ts';
 import { DEMO_SESSION, createDemoPlayer } from './demo-player.ts';
 import { claimDataFolder } from './dev-claim.ts';
 import { DATA_FOLDER, prepareDataFolder, readOrMakeSecrets, removeDevServer, writeDevServer } from './dev-file.ts';
 import type { DevServer, Secrets } from './dev-file.ts';
 import { greeting } from './greeting.ts';
+import { lentBus } from './lent-bus.ts';
 import { explainPort } from './port.ts';
+import { processBus } from './process-bus.ts';
 import { createRestartableGateway } from './restartable-gateway.ts';
 import type { RestartableGateway } from './restartable-gateway.ts';
 import { stopped } from './stopped.ts';
@@ -31,6 +38,7 @@ interface DevOptions {
   readonly data?: string;
   readonly json?: true;
   readonly demo: boolean;
+  readonly agent: boolean;
 }
 
 /** Long enough to forget about it, short enough that a leaked one ends. */
@@ -40,17 +48,27 @@ export function devCommand(context: Context): Command {
   return new Command('dev')
     .summary('run everything here, with nothing to set up')
     .description(
-      'Runs a gateway with a Postgres of its own (or DATABASE_URL) until Ctrl-C, plays a recorded run into the session ' +
-        '"demo", and prints where to watch it. A second Ctrl-C ends it at once.',
+      'Runs a gateway with a Postgres of its own (or DATABASE_URL) and an agent that answers messages until Ctrl-C, plays a ' +
+        'recorded run into the session "demo", and prints where to watch it. A second Ctrl-C ends it at once.',
     )
     .option('-p, --port <port>', 'public port, 0 picks a free one (default: 8080)', portOption)
     .option('--internal-port <port>', 'internal port, 0 picks a free one (default: 8081)', portOption)
     .option('--data <folder>', 'where its data lives', DATA_FOLDER)
     .option('--json', 'print one line of JSON with the addresses, the token and the key, instead of the greeting')
     .option('--no-demo', 'do not play the demo')
-    .addHelpText('after', '\nExamples:\n  ledgerline dev\n  ledgerline dev --port 0 --internal-port 0 --json\n')
+    .option('--no-agent', 'leave messages to a worker of your own')
+    .addHelpText('after', help)
     .action((options: DevOptions) => dev(context, options));
 }
+
+const help = `
+The agent follows a script. With OPENAI_BASE_URL (such as https://api.openai.com/v1) and OPENAI_API_KEY it asks a model,
+OPENAI_MODEL or else ${DEFAULT_MODEL}.
+
+Examples:
+  ledgerline dev
+  ledgerline dev --port 0 --internal-port 0 --json
+`;
 
 async function dev(context: Context, options: DevOptions): Promise<void> {
   const data = resolve(context.folder, options.data ?? DATA_FOLDER);
@@ -73,6 +91,7 @@ async function dev(context: Context, options: DevOptions): Promise<void> {
 async function runClaimed(context: Context, options: DevOptions, data: string): Promise<void> {
   const secrets = await readOrMakeSecrets(data);
   const config = devConfig(context.env, options, secrets);
+  const model = readModelConfig(context.env);
   const log = createLog(config.logLevel);
   const running: Service[] = [];
   const start = async <S extends Service>(service: S): Promise<S> => {
@@ -86,10 +105,18 @@ async function runClaimed(context: Context, options: DevOptions, data: string): 
     if (context.stop.aborted) return;
     await migrate(databaseUrl, log, { prepare: config.databasePrepare });
     if (context.stop.aborted) return;
-    const gateway = gatewayWithLab({ ...config, databaseUrl }, context, log);
+    const bus = await start(processBus(config, log, context.clock));
+    const { gateway, lab } = gatewayWithLab({ ...config, databaseUrl }, context, log, bus);
     await start(gateway).catch((thrown: unknown) => {
       throw explainPort(thrown, { [config.publicPort]: '--port', [config.internalPort]: '--internal-port' });
     });
+    if (options.agent) {
+      // It goes through the lab's faults like everybody, and lives on when the gateway restarts. What it has not finished
+      // goes on after the next start, so nobody waits for it.
+      const agentConfig = { ...config, databaseUrl, drainMs: 0 };
+      const { clock } = context;
+      await start(createAgentHost({ agent: demoAgent(model), config: agentConfig, bus: lab.spoil(bus), log, clock }));
+    }
     const token = await developmentToken(config);
     const server = {
       public: gateway.publicUrl,
@@ -100,9 +127,7 @@ async function runClaimed(context: Context, options: DevOptions, data: string): 
     } satisfies DevServer;
     if (options.demo) await start(createDemoPlayer({ url: server.internal, credential: server.key }, log));
     await writeDevServer(data, server);
-    await context.output.print(
-      options.json === true ? `${JSON.stringify(server)}\n` : greeting(server, data, options.demo),
-    );
+    await context.output.print(options.json === true ? `${JSON.stringify(server)}\n` : greeting(server, data, options));
     await stopped(context.stop);
   } finally {
     await removeDevServer(data);
@@ -110,15 +135,20 @@ async function runClaimed(context: Context, options: DevOptions, data: string): 
   }
 }
 
-/** The lab stays what it is when the gateway restarts. */
-function gatewayWithLab(config: ServerConfig, { clock }: Context, log: Log): RestartableGateway {
+/** The lab and the bus stay what they are when the gateway restarts. */
+function gatewayWithLab(
+  config: ServerConfig,
+  { clock }: Context,
+  log: Log,
+  bus: Bus,
+): { gateway: RestartableGateway; lab: Lab } {
   const lab = createLab({ clock, restartGateway: () => gateway.restart() });
   const gateway = createRestartableGateway({
     ports: config,
-    create: (ports) => createGateway({ ...config, ...ports }, log, { lab }),
+    create: (ports) => createGateway({ ...config, ...ports }, log, { lab, bus: lentBus(bus) }),
     log,
   });
-  return gateway;
+  return { gateway, lab };
 }
 
 /** What follows the # stays in the browser: no server, proxy or log sees the token. */

@@ -1,13 +1,20 @@
 /** What a person sees when the development server is up: the addresses, the credentials, and a line to paste. */
 import type { DevServer } from './dev-file.ts';
 
-export function greeting(server: DevServer & { readonly page: string }, data: string, hasDemo: boolean): string {
-  const demo = `
+export function greeting(
+  server: DevServer & { readonly page: string },
+  data: string,
+  { demo, agent }: { readonly demo: boolean; readonly agent: boolean },
+): string {
+  const play = `
 A recorded run of an agent plays in the session "demo", and again while somebody watches. Without a browser:
 
   curl -N -H 'Authorization: Bearer ${server.token}' ${server.public}/sessions/demo/stream
 
 or, in another terminal in this folder: npx ledgerline tail demo
+`;
+  const write = `
+An agent answers in every session: open the page and write to it. Ask for a refund, and it needs your approval first.
 `;
   return `Ledgerline is running. Ctrl-C stops it.
 
@@ -18,6 +25,6 @@ or, in another terminal in this folder: npx ledgerline tail demo
   token     ${server.token}
   key       ${server.key}
   data      ${data}
-${hasDemo ? demo : ''}
+${demo ? play : ''}${agent ? write : ''}
 `;
 }

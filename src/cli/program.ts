@@ -11,6 +11,8 @@ import { migrateCommand } from './migrate.ts';
 import { serveCommand } from './serve.ts';
 import { tailCommand } from './tail.ts';
 import { tokenCommand } from './token.ts';
+import { workerCommand } from './worker.ts';
+import { turnsCommand } from './turns.ts';
 
 export const exitCodes = { done: 0, failed: 1, wrongUse: 2 } as const;
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
@@ -30,8 +32,18 @@ export async function run(argv: readonly string[], context: Context): Promise<Ex
     })
     .showHelpAfterError('Add --help to see how it is used.')
     .addHelpText('after', help);
-  const commands = [devCommand, serveCommand, migrateCommand, appendCommand, tailCommand, closeCommand, tokenCommand];
-  for (const command of commands) program.addCommand(command(context).copyInheritedSettings(program));
+  const commands = [
+    devCommand,
+    serveCommand,
+    workerCommand,
+    migrateCommand,
+    appendCommand,
+    tailCommand,
+    closeCommand,
+    turnsCommand,
+    tokenCommand,
+  ];
+  for (const command of commands) addCommand(program, command(context));
   try {
     await program.parseAsync([...argv]);
     return exitCodes.done;
@@ -42,8 +54,14 @@ export async function run(argv: readonly string[], context: Context): Promise<Ex
   }
 }
 
+/** A command may have commands of its own. */
+function addCommand(parent: Command, command: Command): void {
+  parent.addCommand(command.copyInheritedSettings(parent));
+  for (const each of command.commands) each.copyInheritedSettings(command);
+}
+
 const help = `
-append, tail and close find their server by LEDGERLINE_URL and LEDGERLINE_TOKEN, or LEDGERLINE_INTERNAL_URL and
+append, tail, close and turns find their server by LEDGERLINE_URL and LEDGERLINE_TOKEN, or LEDGERLINE_INTERNAL_URL and
 LEDGERLINE_KEY; with none of them set, by the development server that runs in this folder.
 
 Exit codes: 0 done, 1 failed, 2 wrong use.

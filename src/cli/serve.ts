@@ -52,7 +52,10 @@ async function serve(context: Context, isMigrating: boolean): Promise<void> {
 }
 
 /** Migrating is a step of a deploy, not a side effect of a start: the release that serves meanwhile may have to agree first. */
-async function requireSchema({ databaseUrl, databasePrepare }: ServerConfig, log: Log): Promise<void> {
+export async function requireSchema(
+  { databaseUrl, databasePrepare }: Pick<ServerConfig, 'databaseUrl' | 'databasePrepare'>,
+  log: Log,
+): Promise<void> {
   const { database, release } = await compareSchema(databaseUrl, log, { prepare: databasePrepare });
   if (database === release) return;
   throw new LedgerlineError(

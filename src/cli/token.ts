@@ -28,7 +28,11 @@ export function tokenCommand(context: Context): Command {
       'a session it reaches: an id, a prefix such as run-*, or *; repeatable (default: *, all of them)',
       collect,
     )
-    .option('--scope <scopes>', 'what it may do: read, write, create, separated by spaces (default: read)', scopeOption)
+    .option(
+      '--scope <scopes>',
+      `what it may do: ${scopes.join(', ')}, separated by spaces (default: read)`,
+      scopeOption,
+    )
     .option('--ttl <time>', 'how long it holds: 90s, 15m, 12h, 30d (default: 1h)', timeOption)
     .option('--subject <name>', 'who it is for', checked(subjectShape), 'cli')
     .addHelpText(
@@ -36,7 +40,7 @@ export function tokenCommand(context: Context): Command {
       `
 Examples:
   ledgerline token --session demo
-  ledgerline token --session 'run-*' --scope "read write" --ttl 7d --subject maya
+  ledgerline token --session 'run-*' --scope "read send" --ttl 7d --subject maya
 `,
     )
     .action((options: TokenOptions) => token(context, options));

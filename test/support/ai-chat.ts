@@ -6,9 +6,12 @@ import { createProducer } from '../../src/producer/producer.ts';
 import type { Producer } from '../../src/producer/producer.ts';
 import { appendUIMessageStream } from '../../src/producer/ui-message-stream.ts';
 import { createChatTransport, loadMessages } from '../../web-client/src/ai.ts';
-import type { ChatTransportOptions } from '../../web-client/src/ai.ts';
+import type { ChatTransportOptions, SessionChatTransport } from '../../web-client/src/ai.ts';
+import { call } from './gateway-calls.ts';
 import { paced } from './model-answer.ts';
 import type { PacedChunks } from './model-answer.ts';
+import { takeTurn } from './scripted-agent.ts';
+import type { HeldTurn } from './scripted-agent.ts';
 
 export interface ChatPlace {
   readonly publicUrl: string;
@@ -19,6 +22,7 @@ export interface ChatPlace {
 
 export interface OpenChat {
   readonly chat: Chat<UIMessage>;
+  readonly transport: SessionChatTransport<UIMessage>;
   /** What the page had before it resumed. */
   readonly loaded: readonly UIMessage[];
   /** Ids of the messages that the transport said are left without parts. */
@@ -55,7 +59,7 @@ export async function openChat(place: ChatPlace, session: string, options: OpenO
     transport,
     onFinish: ({ message }) => finished.push(message),
   });
-  return { chat, loaded, abandoned, finished, resume: () => chat.resumeStream() };
+  return { chat, transport, loaded, abandoned, finished, resume: () => chat.resumeStream() };
 }
 
 export interface Agent {
@@ -86,6 +90,26 @@ export function startAgent(place: ChatPlace, session: string): Agent {
     async chunks(...chunks) {
       for (const chunk of chunks) await producer.append('ui.chunk', chunk);
       await producer.flush();
+    },
+  };
+}
+
+export interface ChatTurn extends HeldTurn {
+  /** As its attempt, which the ledger refuses once it is not the newest. */
+  chunks(...chunks: readonly UIMessageChunk[]): Promise<void>;
+}
+
+/** The session's next turn, as an agent gets it. */
+export async function takeChatTurn(place: ChatPlace, session: string): Promise<ChatTurn> {
+  const held = await takeTurn(place, session);
+  const { turn, attempt } = held;
+  return {
+    ...held,
+    async chunks(...chunks) {
+      const events = chunks.map((data) => ({ type: 'ui.chunk', data }));
+      const body = JSON.stringify({ fence: { turn, attempt }, events });
+      const { status, text } = await call(place, 'POST', `/internal/sessions/${session}/events`, body);
+      if (status !== 201) throw new Error(`answered ${status}: ${text}`);
     },
   };
 }

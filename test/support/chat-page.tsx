@@ -16,13 +16,24 @@ const { messages: loaded, cursor } = await loadMessages({ url, token, session, r
 const transport = createChatTransport({ url, token, after: cursor });
 
 function Page() {
-  const { messages, status, error } = useChat({ id: session, messages: loaded, transport, resume: true });
+  const { messages, status, error, sendMessage, stop } = useChat({
+    id: session,
+    messages: loaded,
+    transport,
+    resume: true,
+  });
   return (
     <main data-status={status}>
       {messages.map((message) => (
         <Message key={message.id} message={message} />
       ))}
       <p role="alert">{error?.message}</p>
+      <button type="button" onClick={() => void sendMessage({ text: 'Go on.' })}>
+        Send
+      </button>
+      <button type="button" onClick={() => void stop()}>
+        Stop
+      </button>
     </main>
   );
 }

@@ -10,8 +10,10 @@ const html = `<!doctype html>
 <meta charset="utf-8">
 <title>A client</title>
 <script type="module">
-  import { followSession } from './client.js';
+  import { createSender, followSession } from './client.js';
   const followers = [];
+  window.openSender = (options) => void (window.sender = createSender(options));
+  window.outgoing = () => window.sender.outgoing.map(({ content, state }) => [content, state]);
   window.follow = (options) => {
     const told = { sequences: [], times: [], states: [], resets: [], faults: [] };
     const follower = followSession({
@@ -44,7 +46,7 @@ export interface ClientSite {
 }
 
 export async function startClientSite(): Promise<ClientSite> {
-  const library = await bundleLibrary(['follow-session']);
+  const library = await bundleLibrary(['follow-session', 'sender']);
   const server = createServer(({ url }, response) => {
     const isLibrary = url === '/client.js';
     const type = isLibrary ? 'text/javascript' : 'text/html; charset=utf-8';

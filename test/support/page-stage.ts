@@ -36,6 +36,7 @@ export interface PageStage {
   readonly databaseUrl: string;
   /** Nobody hurts this one: what is appended here is stored, and broadcast over the run's NATS. */
   readonly writer: RunningGateway;
+  /** Of a reader that no other test has, who may everything. */
   mint(options?: TokenOptions): Promise<string>;
   /** A gateway to hurt on the same database and bus; ends with the calling test. */
   ownGateway(options?: {
@@ -71,7 +72,7 @@ export async function setPageStage(): Promise<PageStage> {
   return {
     databaseUrl: database.url,
     writer,
-    mint: (options) => writer.mint({ subject: `reader-${randomUUID()}`, ...options }),
+    mint: (options) => writer.mint({ subject: `reader-${randomUUID()}`, scope: 'read send write create', ...options }),
     async ownGateway({ databaseUrl = database.url, natsUrl = sharedNatsUrl(), environment } = {}) {
       const own = await startGateway({ databaseUrl, natsUrl, environment: { ...usual, ...environment } });
       onTestFinished(() => own.kill());

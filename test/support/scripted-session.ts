@@ -2,12 +2,15 @@
 import type { Cursor, Sequence } from '../../src/event/sequence.ts';
 import * as frame from '../../src/sse/frame.ts';
 import type { SessionEvent } from '../../web-client/src/session-event.ts';
+import type { TurnFacts } from '../../web-client/src/session-server.ts';
 
 export interface Asked {
   readonly method: string;
   readonly path: string;
   readonly query: string;
   readonly headers: Headers;
+  /** What was sent with it. */
+  readonly body: unknown;
   /** The stream's cursor as the server understands it. */
   readonly cursor: number | 'head';
 }
@@ -57,6 +60,8 @@ export const problem = (status: number, code: string, headers: Record<string, st
 export class ScriptedSession {
   readonly events: SessionEvent[] = [];
   state: 'open' | 'closed' | 'deleted' = 'open';
+  /** As the session is described. */
+  turn: TurnFacts = { state: 'idle', turn: null, attempt: null, stop: null };
   /** Every request for the stream that was answered with one. */
   readonly visits: Visit[] = [];
   readonly asked: Asked[] = [];
@@ -103,8 +108,24 @@ export class ScriptedSession {
 
   /** Appends and tells the open streams, as they stand. */
   broadcast(count: number): void {
-    const fresh = this.append(count).map((event) => this.#frameOf(event));
-    for (const visit of this.open) visit.say(fresh.join(''));
+    const from = this.head;
+    this.append(count);
+    this.#tell(from);
+  }
+
+  /** The same for one event of a type. */
+  say(type: string, data: unknown): SessionEvent {
+    const event = eventOf(this.head + 1, data, type);
+    this.events.push(event);
+    this.#tell(event.sequence - 1);
+    return event;
+  }
+
+  /** The messages that were sent, in order, each as often as it came. */
+  get sent(): unknown[] {
+    return this.asked
+      .filter(({ path }) => path.endsWith('/messages'))
+      .map(({ body }) => (body as { content: unknown }).content);
   }
 
   text(after: number, to = this.head): string {
@@ -127,7 +148,8 @@ export class ScriptedSession {
     const headers = new Headers(init?.headers);
     const after = headers.get('last-event-id') ?? searchParams.get('after') ?? '0';
     const cursor = after === 'head' ? after : Number(after);
-    const asked: Asked = { method: init?.method ?? 'GET', path, query: search, headers, cursor };
+    const body: unknown = typeof init?.body === 'string' ? JSON.parse(init.body) : undefined;
+    const asked: Asked = { method: init?.method ?? 'GET', path, query: search, headers, body, cursor };
     this.asked.push(asked);
     const signal = init?.signal ?? undefined;
     if (signal?.aborted === true) throw new DOMException('aborted', 'AbortError');
@@ -140,9 +162,24 @@ export class ScriptedSession {
       });
     if (path.endsWith('/stream')) return this.#stream(asked, signal);
     if (path.endsWith('/events')) return Response.json(this.#page(searchParams));
-    const { head, state } = this;
-    return Response.json({ session: 's1', head, floor: 0, state, metadata: null, room: null });
+    if (path.endsWith('/messages')) return this.#take(body as { readonly key: string });
+    const { head, state, turn } = this;
+    return Response.json({ session: 's1', head, floor: 0, state, metadata: null, turn, room: null });
   };
+
+  /** A message is stored once, however often it is sent. */
+  #take(message: { readonly key: string }): Response {
+    const isSame = ({ type, data }: SessionEvent): boolean =>
+      type === 'message.created' && (data as { readonly key?: unknown }).key === message.key;
+    const known = this.events.find(isSame);
+    const { sequence } = known ?? this.say('message.created', { role: 'user', by: 'me', ...message });
+    return Response.json({ sequence, state: 'ready' }, { status: known === undefined ? 201 : 200 });
+  }
+
+  #tell(from: number): void {
+    const text = this.text(from);
+    for (const visit of this.open) visit.say(text);
+  }
 
   #frameOf(event: SessionEvent): string {
     const text = frames.event(event);

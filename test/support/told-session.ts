@@ -102,6 +102,10 @@ const knownTypes = [
   'turn.completed',
   'turn.failed',
   'turn.cancelled',
+  'turn.requested',
+  'turn.steered',
+  'turn.stopping',
+  'turn.retrying',
   'session.snapshot',
   'constructor',
 ];
@@ -151,6 +155,11 @@ const fieldsOfEvent = {
   decision: fc.constantFrom('approved', 'denied'),
   turn: short,
   attempt: attempts,
+  try: attempts,
+  onBusy: fc.constantFrom('enqueue', 'steer'),
+  inputs: fc.array(fc.nat({ max: 40 }), { maxLength: 3 }),
+  approvals: fc.array(short, { maxLength: 2 }),
+  inMs: fc.oneof(fc.integer(), fc.double()),
 };
 const fieldsOfChunk = {
   id: short,

@@ -171,3 +171,18 @@ test('is asked to end twice and does so once', async () => {
   expect(world.worker.stop()).toBe(world.worker.stop());
   await world.worker.stop();
 });
+
+test('that is asked to end while a question is on its way lets it be asked', async () => {
+  const wait = gate();
+  const world = workerWorld({ run: (turn) => turn.approve('a1', {}).then(() => undefined) });
+  world.before = (what) => (what === 'waiting' ? wait.opened : Promise.resolve());
+  await world.worker.start();
+  await claimable(world, 's1');
+  const stopped = world.worker.stop();
+  await world.clock.advance(limits.drainMs);
+  wait.open();
+  await world.clock.settle();
+  await stopped;
+  expect(world.endings).toMatchObject([{ session: 's1', kind: 'waiting' }]);
+  expect(world.lines()).not.toContain('unsettled');
+});

@@ -1,0 +1,137 @@
+/** `ledgerline turns`: which turns need a person, and what a person may do about each. */
+import { Argument, Command } from 'commander';
+import { z } from 'zod';
+import { LedgerlineError } from '../base/errors.ts';
+import { limits } from '../base/limits.ts';
+import { turnIdShape } from '../event/turn-id.ts';
+import { checked, sessionArgument } from './arguments.ts';
+import { anyTarget, request, understood } from './client.ts';
+import type { Context } from './context.ts';
+import { table } from './table.ts';
+
+interface ListOptions {
+  readonly active?: true;
+  readonly json?: true;
+}
+
+export function turnsCommand(context: Context): Command {
+  const command = new Command('turns')
+    .summary('list the turns that need a person, and settle them')
+    .description(
+      'Lists the turns that failed, are in doubt or wait for a decision, the longest first. The commands below settle one; ' +
+        'each needs a token with the scope write (cancel: send), or the internal key.',
+    )
+    .option('--active', 'list what is queued, running or waiting instead')
+    .option('--json', 'print one line of JSON a turn, as the server has it')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  ledgerline turns
+  ledgerline turns --active --json | jq .session
+  ledgerline turns retry run-42 0b6c1d1e-6f0e-4c52-9a51-1d0b7f4f7a11
+`,
+    )
+    .action((options: ListOptions) => list(context, options));
+  const about = (name: string, summary: string, turn: Argument, act: Act): void => {
+    const one = new Command(name).summary(summary).description(`${summary[0]?.toUpperCase()}${summary.slice(1)}.`);
+    one.addArgument(sessionArgument()).addArgument(turn.argParser(checked(turnIdShape)));
+    command.addCommand(one.action((session: string, id?: string) => act(context, session, id)));
+  };
+  const turn = (): Argument => new Argument('<turn>', 'its id');
+  about('retry', 'try a failed turn once more, with the same inputs', turn(), resume('retry'));
+  about('rerun', 'begin a new turn with the inputs of one that is over', turn(), resume('rerun'));
+  about(
+    'cancel',
+    'stop a turn; without its id, whatever is queued or under way',
+    new Argument('[turn]', 'its id'),
+    cancel,
+  );
+  about('ack', 'take a failure off the list', turn(), acknowledge);
+  return command;
+}
+
+type Act = (context: Context, session: string, turn: string | undefined) => Promise<void>;
+
+const turnShape = z.looseObject({
+  session: z.string(),
+  turn: z.string().nullable(),
+  status: z.string(),
+  worker: z.string().nullable(),
+  tries: z.number(),
+  maxAttempts: z.number().nullable(),
+  since: z.string(),
+  error: z.object({ code: z.string(), message: z.string() }).nullable(),
+});
+type Turn = z.infer<typeof turnShape>;
+
+async function list(context: Context, { active, json }: ListOptions): Promise<void> {
+  const { output, stop } = context;
+  const target = await anyTarget(context);
+  const which = active === true ? 'active' : 'attention';
+  const path = `/turns?which=${which}&limit=${limits.turnsPerList}`;
+  const answer = await request(target, { method: 'GET', path, stop });
+  const { turns } = understood(z.object({ turns: z.array(turnShape) }), answer, target.url + path);
+  if (turns.length === 0) {
+    output.note(active === true ? 'no turn is queued, running or waiting' : 'no turn needs a person');
+    return;
+  }
+  await output.print(json === true ? turns.map((turn) => `${JSON.stringify(turn)}\n`).join('') : tableOf(turns));
+  if (turns.length === limits.turnsPerList) output.note(`these are the first ${turns.length}; there may be more`);
+}
+
+const tableOf = (turns: readonly Turn[]): string =>
+  table(
+    ['SESSION', 'TURN', 'STATUS', 'SINCE', 'TRIES', 'WORKER', 'ERROR'],
+    turns.map(({ session, turn, status, since, tries, maxAttempts, worker, error }) => [
+      session,
+      turn ?? '-',
+      status,
+      since,
+      maxAttempts === null ? String(tries) : `${tries}/${maxAttempts}`,
+      worker ?? '-',
+      error === null ? '' : `${error.code}: ${error.message}`,
+    ]),
+  );
+
+const nowShape = z.object({ state: z.string(), turn: z.string().nullable() });
+
+/** A retry keeps the turn, a rerun begins another, which has no id before a worker takes it. */
+const resume =
+  (how: 'retry' | 'rerun'): Act =>
+  async (context, session, turn) => {
+    const path = `/sessions/${session}/turns/${turn}/${how}`;
+    const now = await post(context, path, nowShape);
+    const what = now.turn === null ? 'a new turn' : `the turn ${now.turn}`;
+    context.output.note(`${session}: ${what} is ${now.state}`);
+  };
+
+const stopShape = z.object({ stopping: z.boolean(), stopped: z.boolean(), state: z.string() });
+
+async function cancel(context: Context, session: string, turn: string | undefined): Promise<void> {
+  const path = `/sessions/${session}/stop`;
+  const { stopping, stopped, state } = await post(context, path, stopShape, turn === undefined ? {} : { turn });
+  const what = turn === undefined ? 'the turn' : `the turn ${turn}`;
+  if (stopping) context.output.note(`${session}: the worker was asked to end ${what}`);
+  else if (stopped) context.output.note(`${session}: ${what} is cancelled`);
+  else {
+    const which = turn === undefined ? 'no turn is' : `the turn ${turn} is not`;
+    throw new LedgerlineError('turn_over', `nothing to cancel: ${which} queued or under way in ${session} (${state})`);
+  }
+}
+
+const acknowledge: Act = async (context, session, turn) => {
+  await post(context, `/sessions/${session}/turns/${turn}/acknowledge`, z.object({}));
+  context.output.note(`${session}: the failure of ${turn} is acknowledged`);
+};
+
+async function post<Shape extends z.ZodType>(
+  context: Context,
+  path: string,
+  shape: Shape,
+  body?: object,
+): Promise<z.infer<Shape>> {
+  const target = await anyTarget(context);
+  const answer = await request(target, { method: 'POST', path, stop: context.stop, ...(body && { body }) });
+  return understood(shape, answer, target.url + path);
+}

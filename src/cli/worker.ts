@@ -1,0 +1,69 @@
+/** `ledgerline worker`: runs an agent beside the database. */
+import { Command, InvalidArgumentError } from 'commander';
+import { createLog } from '../base/log.ts';
+import { limits } from '../base/limits.ts';
+import { startAll, stopAll } from '../base/service.ts';
+import { readWorkerConfig } from '../config.ts';
+import { loadAgent } from './agent-file.ts';
+import { createAgentHost } from './agent-host.ts';
+import type { Context } from './context.ts';
+import { processBus } from './process-bus.ts';
+import { requireSchema } from './serve.ts';
+import { stopped } from './stopped.ts';
+
+interface WorkerCommandOptions {
+  readonly concurrency?: number;
+  readonly name?: string;
+}
+
+export function workerCommand(context: Context): Command {
+  return new Command('worker')
+    .summary('run an agent that answers messages')
+    .description(
+      'Imports the agent that FILE exports by default (defineAgent of ledgerline/worker) and runs its turns until SIGTERM. ' +
+        'Needs DATABASE_URL, and NATS_URL if the gateways have it. Turns that do not end within LEDGERLINE_DRAIN_MS are ' +
+        'given back for another worker. If the process hangs for longer than a lease, it ends itself.',
+    )
+    .argument('<file>', 'a JavaScript module')
+    .option('-c, --concurrency <n>', "turns at the same time (default: the agent's own)", concurrency)
+    .option(
+      '--name <name>',
+      "for people who ask who runs a turn (default: the agent's name and the host's)",
+      workerName,
+    )
+    .addHelpText('after', '\nExample:\n  DATABASE_URL=postgres://… NATS_URL=nats://… ledgerline worker agent.js\n')
+    .action((file: string, options: WorkerCommandOptions) => work(context, file, options));
+}
+
+async function work(context: Context, file: string, options: WorkerCommandOptions): Promise<void> {
+  const config = readWorkerConfig(context.env);
+  const found = await loadAgent(file, context.folder);
+  const agent = options.concurrency === undefined ? found : { ...found, concurrency: options.concurrency };
+  const log = createLog(config.logLevel);
+  await requireSchema(config, log);
+  const { clock } = context;
+  if (config.natsUrl === undefined) {
+    log.warn(
+      'NATS_URL is not set: readers see what the agent writes, and it sees what it is asked, up to seconds late',
+    );
+  }
+  const bus = processBus(config, log, clock);
+  const host = createAgentHost({ agent, config, bus, log, clock, name: options.name, hasWatchdog: true });
+  const services = [bus, host];
+  await startAll(services, log);
+  await stopped(context.stop);
+  log.info('draining');
+  await stopAll(services, log);
+  log.info('stopped');
+}
+
+function concurrency(text: string): number {
+  const number = Number(text);
+  if (/^[0-9]{1,4}$/.test(text) && number >= 1 && number <= limits.renewAttempts) return number;
+  throw new InvalidArgumentError(`It is a whole number from 1 to ${limits.renewAttempts}.`);
+}
+
+function workerName(text: string): string {
+  if (/^[\x21-\x7e]{1,128}$/.test(text)) return text;
+  throw new InvalidArgumentError('It is 1 to 128 visible characters without spaces.');
+}
