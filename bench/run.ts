@@ -8,11 +8,13 @@ import * as commitGroup from './commit-group.ts';
 import * as fanOut from './fan-out.ts';
 import type { Report } from './report.ts';
 import * as replay from './replay.ts';
+import * as turns from './turns.ts';
 
 const benches: Record<string, (options: { quick: boolean }) => Promise<Report>> = {
   'commit-group': commitGroup.run,
   'fan-out': fanOut.run,
   replay: replay.run,
+  turns: turns.run,
 };
 
 const results = fileURLToPath(new URL('RESULTS.md', import.meta.url));
