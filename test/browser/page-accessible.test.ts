@@ -1,15 +1,17 @@
 /** The page for everybody: axe finds nothing in any of its states, and the keyboard reaches all of it. */
 import axe from 'axe-core';
 import type { AxeResults } from 'axe-core';
-import type { BrowserContextOptions, Page } from 'playwright-core';
+import type { BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { appendDemo } from '../support/demo-conversation.ts';
 import { type PageStage, PATIENCE_MS, scrollToBeginning, setPageStage } from '../support/page-stage.ts';
+import { takeTurn } from '../support/scripted-agent.ts';
 import { newSession } from '../support/session-calls.ts';
 import { eventually } from '../support/waits.ts';
 
 const wide = { width: 1_280, height: 800 };
 const narrow = { width: 390, height: 844 };
+const narrowest = { width: 320, height: 640 };
 
 let stage: PageStage;
 beforeAll(async () => {
@@ -25,6 +27,33 @@ async function openDemo(options: BrowserContextOptions = {}): Promise<Page> {
   await page.locator(`[role="feed"] [data-last="${last}"]`).waitFor({ timeout: PATIENCE_MS });
   return page;
 }
+
+/** Of a token that sees this session alone. */
+async function openQuestion(
+  options: BrowserContextOptions,
+): Promise<{ page: Page; context: BrowserContext; session: string }> {
+  const session = await newSession(stage.writer);
+  const context = await stage.newContext(options);
+  const token = await stage.mint({ sessions: [session] });
+  const page = await stage.openPage({ origin: stage.writer.publicUrl, session, token, context });
+  await page.getByRole('textbox', { name: 'Message', exact: true }).fill('Refund it, please.');
+  await page.keyboard.press('Enter');
+  const turn = await takeTurn(stage.writer, session);
+  await turn.ask(`refund-${session}`, { tool: 'refunds.create', args: { order: 7_731 }, reason: 'It is cracked.' });
+  await page.getByRole('button', { name: 'Approve' }).waitFor({ timeout: PATIENCE_MS });
+  return { page, context, session };
+}
+
+/** By how many pixels something that does not scroll by itself sticks out on the right. */
+const overflow = (page: Page): Promise<number> =>
+  page.evaluate(() => {
+    const inSight = Array.from(document.querySelectorAll<HTMLElement>('.page *')).filter(
+      (element) =>
+        element.closest('.visually-hidden, .skip-link, pre, .ledger-rail') === null && element.offsetParent !== null,
+    );
+    const right = Math.max(...inSight.map((element) => element.getBoundingClientRect().right));
+    return Math.max(0, Math.round(right - innerWidth));
+  });
 
 async function violations(page: Page): Promise<string[]> {
   // not as a script tag, which the page's own policy forbids
@@ -49,6 +78,36 @@ describe('axe finds nothing', () => {
       await page.getByRole('button', { name }).click();
       expect(await violations(page), name).toEqual([]);
     }
+  });
+
+  test.each([
+    ['dark', 'wide', { colorScheme: 'dark', viewport: wide }],
+    ['light', 'wide', { colorScheme: 'light', viewport: wide }],
+    ['dark', 'narrow', { colorScheme: 'dark', viewport: narrowest }],
+    ['light', 'narrow', { colorScheme: 'light', viewport: narrowest }],
+  ] as const)('while one writes, decides and sees what failed, %s and %s', async (_, width, options) => {
+    const { page, context, session } = await openQuestion(options);
+    expect(await violations(page), 'a question').toEqual([]);
+    expect(await overflow(page), 'a question').toBe(0);
+    await context.route(`**/sessions/${session}/messages`, (route) => route.fulfill({ status: 400, body: '{}' }));
+    await page.getByRole('textbox', { name: 'Message', exact: true }).fill('A message that is refused');
+    await page.keyboard.press('Enter');
+    await page.locator('[data-outgoing="refused"]').waitFor({ timeout: PATIENCE_MS });
+    expect(await violations(page), 'a message that was refused').toEqual([]);
+    expect(await overflow(page), 'a message that was refused').toBe(0);
+    await page.getByRole('button', { name: 'Approve' }).click();
+    await (await takeTurn(stage.writer, session)).fail({ code: 'model', message: 'the model is overloaded' });
+    await page.locator('.agent-bar.is-failed').waitFor({ timeout: PATIENCE_MS });
+    expect(await violations(page), 'a failure').toEqual([]);
+    expect(await overflow(page), 'a failure').toBe(0);
+    if (width === 'narrow') {
+      await page.getByRole('button', { name: 'Sessions' }).click();
+      expect(await violations(page), 'the list').toEqual([]);
+    }
+    await page.getByRole('link', { name: /Needs attention/ }).click();
+    await page.locator('[data-status="failed"]').waitFor({ timeout: PATIENCE_MS });
+    expect(await violations(page), 'what needs attention').toEqual([]);
+    expect(await overflow(page), 'what needs attention').toBe(0);
   });
 
   test.each(['dark', 'light'] as const)('where there is no conversation, %s', async (colorScheme) => {

@@ -2,7 +2,7 @@
 import type { UIMessageChunk } from 'ai';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { startAgent } from '../support/ai-chat.ts';
+import { startAgent, takeChatTurn, textChunks } from '../support/ai-chat.ts';
 import type { ChatPlace } from '../support/ai-chat.ts';
 import { launchBrowser } from '../support/browser.ts';
 import { startChatSite } from '../support/chat-site.ts';
@@ -177,4 +177,33 @@ test('what an abandoned attempt said leaves the screen', async () => {
   await done;
   await isReady(page);
   expect(await shown(page)).toEqual(whole);
+});
+
+test('what a page says is answered, and its stop stops the agent on every page [vercel/ai#5459] [vercel/ai#18458]', async () => {
+  const session = await newSession(place);
+  const context = await browser.newContext();
+  onTestFinished(() => context.close());
+  const [page, other] = [await context.newPage(), await context.newPage()];
+  const errors: Error[] = [];
+  page.on('pageerror', (error) => errors.push(error));
+  const address = site.page({ url: place.publicUrl, session, token: place.token });
+  await page.goto(address);
+  await page.click('text=Send');
+  const turn = await takeChatTurn(place, session);
+  await turn.chunks({ type: 'start', messageId: 'a1' }, ...textChunks('t', 'so far').slice(0, 2));
+  await other.goto(address);
+  await Promise.all([showsText(page, 'so far'), showsText(other, 'so far')]);
+  await page.click('text=Stop');
+  await eventually('the stop is heard', async () => (await turn.stopAsked()) === 'stop');
+  await turn.finish('cancelled');
+  await Promise.all([isReady(page), isReady(other)]);
+  const said = [
+    ['user', 'text', 'Go on.'],
+    ['assistant', 'text', 'so far'],
+  ];
+  for (const one of [page, other]) expect(await shown(one)).toEqual(said);
+  await page.reload();
+  await showsText(page, 'so far');
+  expect(await shown(page)).toEqual(said);
+  expect(errors).toEqual([]);
 });

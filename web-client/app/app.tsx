@@ -1,24 +1,27 @@
 /** The page: who reads, which session, and the three parts side by side. */
-import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
+import { useCallback, useEffect, useState } from 'react';
 import type { ReactElement } from 'react';
 import { SignIn } from './access/sign-in.tsx';
 import { forgetToken, keepToken, onTokenInAddress, readToken } from './access/token.ts';
+import { AttentionPage } from './attention/attention-page.tsx';
+import { forgetDrafts } from './composer/draft.ts';
 import { isSessionId } from './base/address.ts';
+import type { Address } from './base/address.ts';
 import { onStoredElsewhere } from './base/stored.ts';
 import { ShortcutsDialog } from './base/shortcuts-dialog.tsx';
 import { followingTheme, keepTheme, readTheme, showTheme } from './base/theme.ts';
 import { useAddress } from './base/use-address.ts';
 import { useShortcuts } from './base/use-shortcuts.ts';
+import { useSessionKeys } from './conversation/session-keys.ts';
 import { SessionPage } from './conversation/session-page.tsx';
-import type { SessionKeys } from './conversation/session-page.tsx';
 import { NotAnId, NothingOpen } from './conversation/state-panel.tsx';
 import { TopBar } from './conversation/top-bar.tsx';
 import { PanelTabs } from './panel-tabs.tsx';
 import type { Panel } from './panel-tabs.tsx';
 import { SessionsPanel } from './sessions/sessions-panel.tsx';
-import { useSessions } from './sessions/use-sessions.ts';
+import { useLists } from './use-lists.ts';
 
-/** `generation` makes the same session start again. */
+/** `generation` makes the page start again, with another token or the same. */
 interface Access {
   readonly isSignedIn: boolean;
   readonly reason?: string;
@@ -50,56 +53,53 @@ export function App(): ReactElement {
   };
   const signOut = useCallback(() => {
     forgetToken();
+    forgetDrafts();
     restart();
   }, [restart]);
 
   if (!access.isSignedIn) return <SignIn reason={access.reason} signIn={signIn} />;
-  return <Page generation={access.generation} restart={restart} refuse={refuse} signOut={signOut} />;
+  return <Page key={access.generation} restart={restart} refuse={refuse} signOut={signOut} />;
 }
 
 interface PageProps {
-  readonly generation: number;
   readonly restart: () => void;
   readonly refuse: (reason: string) => void;
   readonly signOut: () => void;
 }
 
-function Page({ generation, restart, refuse, signOut }: PageProps): ReactElement {
-  const address = useAddress();
-  const { sessions, add, forget } = useSessions();
+function Page({ restart, refuse, signOut }: PageProps): ReactElement {
+  const { address, push, replace } = useAddress();
   const [theme, setTheme] = useState(readTheme);
   const [panel, setPanel] = useState<Panel>('conversation');
   const [areShortcutsShown, setAreShortcutsShown] = useState(false);
-  const { session } = address.address;
+  const { session, view } = address;
   const isUsable = session !== undefined && isSessionId(session);
   const keys = useSessionKeys();
+  const lists = useLists(refuse);
 
   useEffect(() => {
-    if (isUsable) add(session);
-    document.title = session === undefined ? 'Ledgerline' : `${session} – Ledgerline`;
-  }, [add, isUsable, session]);
+    document.title = titleOf(address);
+  }, [address]);
   useEffect(() => showTheme(theme), [theme]);
   const changeTheme = useCallback((next: typeof theme) => {
     keepTheme(next);
     setTheme(next);
   }, []);
 
-  const { push } = address;
-  const select = useCallback(
-    (chosen: string) => {
-      push({ session: chosen });
+  const go = useCallback(
+    (to: Address) => {
+      push(to);
       setPanel('conversation');
     },
     [push],
   );
-  const forgetOne = useCallback(
-    (chosen: string) => {
-      forget(chosen);
-      if (chosen === session) push({});
-    },
-    [forget, push, session],
-  );
+  const select = useCallback((chosen: string) => go({ session: chosen }), [go]);
+  const showAttention = useCallback(() => go({ view: 'turns' }), [go]);
+  const leave = useCallback(() => push({}), [push]);
   useShortcuts({
+    m: () => keys.composer.current?.focus(),
+    s: () => keys.stop.current?.click(),
+    a: () => lists.attentionCount !== undefined && showAttention(),
     '/': () => keys.search.current?.focus(),
     g: () => keys.jump.current?.focus(),
     e: () => keys.latest.current?.(),
@@ -115,26 +115,33 @@ function Page({ generation, restart, refuse, signOut }: PageProps): ReactElement
         Skip to the conversation
       </a>
       <SessionsPanel
-        sessions={sessions}
-        selected={session}
+        used={lists.sessions}
+        failed={lists.failed}
+        attention={lists.attentionCount}
+        isAttentionShown={view === 'turns'}
+        selected={isUsable ? session : undefined}
         theme={theme}
         select={select}
-        forget={forgetOne}
+        showAttention={showAttention}
         setTheme={changeTheme}
         showShortcuts={showShortcuts}
         signOut={signOut}
       />
-      {isUsable ? (
+      {isUsable && (
         <SessionPage
-          key={`${session} ${generation}`}
+          key={session}
           session={session}
-          address={address}
+          at={address.at}
+          replace={replace}
           keys={keys}
           restart={restart}
-          forget={() => forgetOne(session)}
+          leave={leave}
           refuse={refuse}
+          changed={lists.refresh}
         />
-      ) : (
+      )}
+      {view === 'turns' && <AttentionPage attention={lists.attention} open={select} acted={lists.refresh} />}
+      {!isUsable && view === undefined && (
         <main className="middle is-alone" id="main" tabIndex={-1}>
           <TopBar session={undefined} />
           {session === undefined ? <NothingOpen /> : <NotAnId session={session} />}
@@ -146,9 +153,7 @@ function Page({ generation, restart, refuse, signOut }: PageProps): ReactElement
   );
 }
 
-function useSessionKeys(): SessionKeys {
-  const search = useRef<HTMLInputElement>(null);
-  const jump = useRef<HTMLInputElement>(null);
-  const latest = useRef<() => void>(undefined);
-  return useMemo(() => ({ search, jump, latest }), []);
+function titleOf({ session, view }: Address): string {
+  if (view === 'turns') return 'Needs attention – Ledgerline';
+  return session === undefined ? 'Ledgerline' : `${session} – Ledgerline`;
 }

@@ -10,5 +10,5 @@ export default defineConfig({
   root: folder('.'),
   plugins: [react()],
   build: { outDir: folder('../../dist/page'), emptyOutDir: true, modulePreload: { polyfill: false } },
-  server: { proxy: { '/sessions': gateway, '/lab': gateway } },
+  server: { proxy: { '/sessions': gateway, '/turns': gateway, '/lab': gateway } },
 });

@@ -27,12 +27,24 @@ export const tokenOrNothing = (): string => readToken() ?? '';
 
 /** Whose token it is, so that nobody hears through the tab of another. Only the server knows whether that is true. */
 export function subjectOf(token: string): string {
+  const { sub } = claimsOf(token);
+  return typeof sub === 'string' ? sub : token;
+}
+
+export type Scope = 'read' | 'send' | 'write' | 'create';
+
+/** Whether the token says that it may. One that cannot be read may everything: the server refuses what it may not. */
+export function hasScope(token: string, scope: Scope): boolean {
+  const { scope: words } = claimsOf(token);
+  return typeof words !== 'string' || words.split(' ').includes(scope);
+}
+
+function claimsOf(token: string): { readonly sub?: unknown; readonly scope?: unknown } {
   try {
     const payload = (token.split('.')[1] ?? '').replaceAll('-', '+').replaceAll('_', '/');
-    const { sub } = Object(JSON.parse(atob(payload))) as { readonly sub?: unknown };
-    return typeof sub === 'string' ? sub : token;
+    return Object(JSON.parse(atob(payload))) as object;
   } catch {
-    return token;
+    return {};
   }
 }
 

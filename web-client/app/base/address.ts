@@ -1,9 +1,11 @@
-/** What the page's address says: which session, the sequence to open at, and a token that must not stay there (pure). */
+/** What the page's address says: which session or view, the sequence to open at, and a token that must not stay there (pure). */
 
 export interface Address {
   readonly session?: string;
   /** The sequence to scroll to. */
   readonly at?: number;
+  /** Instead of a session: the turns that need a person. */
+  readonly view?: 'turns';
 }
 
 const sessionGrammar = /^[A-Za-z0-9_-]{1,128}$/;
@@ -26,14 +28,16 @@ export function readAddress(search: string): Address {
   return {
     ...(session === '' ? {} : { session }),
     ...(at === undefined ? {} : { at }),
+    ...(session === '' && query.get('view') === 'turns' ? { view: 'turns' } : {}),
   };
 }
 
 /** Relative, so that the page works below any path. */
-export function writeAddress({ session, at }: Address): string {
+export function writeAddress({ session, at, view }: Address): string {
   const query = new URLSearchParams();
   if (session !== undefined) query.set('session', session);
   if (at !== undefined) query.set('at', String(at));
+  if (view !== undefined) query.set('view', view);
   return query.size === 0 ? './' : `?${query.toString()}`;
 }
 

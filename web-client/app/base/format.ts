@@ -36,6 +36,25 @@ export function formatClockTime(at: string): string {
   return Number.isNaN(ms) ? at : clockTime.format(ms);
 }
 
+/** `now`, `5 min ago`, `3 h ago`, `2 d ago`; of what lies ahead by another clock, `now`. Empty where it is no time. */
+export function formatAge(at: string, nowMs: number): string {
+  const minutes = Math.floor((nowMs - Date.parse(at)) / 60_000);
+  if (Number.isNaN(minutes)) return '';
+  if (minutes < 1) return 'now';
+  if (minutes < 60) return `${minutes} min ago`;
+  if (minutes < 48 * 60) return `${Math.floor(minutes / 60)} h ago`;
+  return `${formatInteger(Math.floor(minutes / 1_440))} d ago`;
+}
+
+/** `8 s`, `3 min 20 s`, `2 h 5 min`: how long something takes so far; never below 0. */
+export function formatElapsed(ms: number): string {
+  const seconds = Math.max(0, Math.floor(ms / 1_000));
+  if (seconds < 60) return `${seconds} s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return `${minutes} min ${seconds % 60} s`;
+  return `${formatInteger(Math.floor(minutes / 60))} h ${minutes % 60} min`;
+}
+
 export function formatFullTime(at: string): string {
   const ms = Date.parse(at);
   return Number.isNaN(ms) ? at : fullTime.format(ms);
@@ -50,3 +69,7 @@ const encoder = new TextEncoder();
 /** The size of an event's data as the shortest JSON, in UTF-8. */
 export const jsonBytes = (value: unknown): number =>
   value === undefined ? 0 : encoder.encode(JSON.stringify(value) ?? '').length;
+
+/** The first part of a UUID, which tells it from its neighbours; any other id as it is. */
+export const shortId = (id: string): string =>
+  /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id) ? id.slice(0, 8) : id;

@@ -23,6 +23,8 @@ const paths = {
   sessions: 'M2.5 4h11M2.5 8h11M2.5 12h7',
   conversation: 'M2.5 3h11v8H8l-3 2.5V11H2.5Z',
   ledger: 'M3 2.5h10v11H3zM6.2 2.5v11M8.5 6h2.5M8.5 9h2.5',
+  stop: 'M4 4h8v8H4Z',
+  send: 'M8 13V3.5M4 7.5l4-4 4 4',
   drop: 'M2.5 8h3.5m4 0h3.5M6.5 6l3 4m0-4-3 4',
   burst: 'M2 8h.1m3.3 0h.1m3.3 0h.1M12 6.2l2.5 3.6m0-3.6L12 9.8',
   sever: 'M2 8h4m4 0h4M7.5 3.5 8.5 5M7.5 11l1 1.5',

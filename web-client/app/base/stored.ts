@@ -1,6 +1,6 @@
 /** What the page keeps in this browser, in all of its tabs: the only user of localStorage. */
 
-export type StoredKey = 'token' | 'sessions' | 'theme';
+export type StoredKey = 'token' | 'theme' | `draft.${string}`;
 
 const prefix = 'ledgerline.';
 /** Where storage is forbidden (some private modes), the page still works until it is closed; empty anywhere else. */
@@ -23,6 +23,16 @@ export function writeStored(key: StoredKey, value: string | undefined): void {
   } catch {
     // forbidden or full
     if (value !== undefined) memory.set(key, value);
+  }
+}
+
+/** All keys that begin so. */
+export function forgetStored(beginning: 'draft.'): void {
+  for (const key of memory.keys()) if (key.startsWith(beginning)) memory.delete(key);
+  try {
+    for (const key of Object.keys(localStorage)) if (key.startsWith(prefix + beginning)) localStorage.removeItem(key);
+  } catch {
+    // forbidden: there is nothing
   }
 }
 

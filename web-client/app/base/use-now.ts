@@ -6,17 +6,17 @@ import type { Timer } from '../../src/clock.ts';
 const TICK_MS = 250;
 
 /** Milliseconds since 1970; stands still while `isTicking` is false. */
-export function useNow(isTicking: boolean): number {
+export function useNow(isTicking: boolean, everyMs = TICK_MS): number {
   const [nowMs, setNowMs] = useState(() => systemClock.wall());
   useEffect(() => {
     if (!isTicking) return undefined;
     let timer: Timer;
     const tick = (): void => {
       setNowMs(systemClock.wall());
-      timer = systemClock.after(TICK_MS, tick);
+      timer = systemClock.after(everyMs, tick);
     };
     tick();
     return () => timer.cancel();
-  }, [isTicking]);
+  }, [isTicking, everyMs]);
   return nowMs;
 }

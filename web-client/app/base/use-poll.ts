@@ -1,5 +1,5 @@
 /** Asks for something again and again while the page is visible, one question at a time. */
-import { useEffect, useState } from 'react';
+import { useCallback, useEffect, useRef, useState } from 'react';
 import { systemClock } from '../../src/clock.ts';
 import type { Timer } from '../../src/clock.ts';
 import { FollowError } from '../../src/follow-error.ts';
@@ -11,6 +11,11 @@ export interface Polled<T> {
   readonly error: FollowError | undefined;
 }
 
+export interface UsedPoll<T> extends Polled<T> {
+  /** Asks now: something has happened that changes the answer. */
+  readonly refresh: () => void;
+}
+
 const MOST_WAIT_MS = 5_000;
 
 const nothing: Polled<never> = { value: undefined, error: undefined };
@@ -19,8 +24,9 @@ const nothing: Polled<never> = { value: undefined, error: undefined };
  * `ask` is a new function when the question is another one: what is known of the old one is forgotten then. Undefined
  * asks nothing. In vain it asks more and more seldom; what is deleted stays so, and is not asked for again.
  */
-export function usePoll<T>(ask: ((signal: AbortSignal) => Promise<T>) | undefined, everyMs: number): Polled<T> {
+export function usePoll<T>(ask: ((signal: AbortSignal) => Promise<T>) | undefined, everyMs: number): UsedPoll<T> {
   const [polled, setPolled] = useState<{ readonly of: typeof ask; readonly known: Polled<T> }>();
+  const asked = useRef<() => void>(undefined);
 
   useEffect(() => {
     if (ask === undefined) return undefined;
@@ -28,15 +34,19 @@ export function usePoll<T>(ask: ((signal: AbortSignal) => Promise<T>) | undefine
     let timer: Timer | undefined;
     let isAsking = false;
     let isFinal = false;
+    /** What is on its way may be older than what happened meanwhile. */
+    let isOutdated = false;
     let failures = 0;
     const again = (): void => {
       timer?.cancel();
-      const waitMs = Math.max(everyMs, Math.min(everyMs * 2 ** failures, MOST_WAIT_MS));
+      const patientMs = Math.max(everyMs, Math.min(everyMs * 2 ** failures, MOST_WAIT_MS));
+      const waitMs = isOutdated ? 0 : patientMs;
       timer = isFinal || stop.signal.aborted ? undefined : systemClock.after(waitMs, poll);
     };
     const poll = (): void => {
       if (document.hidden || isAsking || isFinal) return;
       isAsking = true;
+      isOutdated = false;
       ask(stop.signal)
         .then(
           (value) => {
@@ -59,18 +69,25 @@ export function usePoll<T>(ask: ((signal: AbortSignal) => Promise<T>) | undefine
           again();
         });
     };
+    asked.current = () => {
+      isOutdated = isAsking;
+      poll();
+    };
     poll();
     document.addEventListener('visibilitychange', poll);
     addEventListener('online', poll);
     return () => {
       stop.abort();
       timer?.cancel();
+      asked.current = undefined;
       document.removeEventListener('visibilitychange', poll);
       removeEventListener('online', poll);
     };
   }, [ask, everyMs]);
 
-  return polled !== undefined && polled.of === ask ? polled.known : nothing;
+  const refresh = useCallback(() => asked.current?.(), []);
+  const { value, error } = polled !== undefined && polled.of === ask ? polled.known : nothing;
+  return { value, error, refresh };
 }
 
 /** Whatever is thrown here besides is a fault of the page, and is shown as one. */

@@ -4,13 +4,16 @@ import { useEffect, useRef } from 'react';
 export type Shortcuts = Readonly<Record<string, () => void>>;
 
 export const shortcutWords: readonly { readonly keys: string; readonly does: string }[] = [
+  { keys: 'm', does: 'Write to the agent' },
+  { keys: 's', does: 'Stop the agent' },
+  { keys: 'a', does: 'What needs attention' },
   { keys: '/', does: 'Search this session' },
-  { keys: 'Enter', does: 'Older match; reads further back where there is none' },
-  { keys: 'Shift+Enter', does: 'Newer match' },
+  { keys: 'Enter', does: 'In the search: older match; reads further back where there is none' },
+  { keys: 'Shift+Enter', does: 'In the search: newer match' },
   { keys: 'g', does: 'Go to a sequence' },
   { keys: 'e', does: 'Jump to the latest' },
   { keys: 't', does: 'Change the theme' },
-  { keys: 'Esc', does: 'Leave the search' },
+  { keys: 'Esc', does: 'Leave the search, or the message' },
   { keys: '?', does: 'Show these shortcuts' },
 ];
 
@@ -33,4 +36,4 @@ export function useShortcuts(shortcuts: Shortcuts): void {
 }
 
 const isTyping = (target: EventTarget | null): boolean =>
-  target instanceof Element && target.closest('input, textarea, select, [contenteditable], dialog') !== null;
+  target instanceof Element && target.closest('input, textarea, select, [contenteditable], dialog[open]') !== null;

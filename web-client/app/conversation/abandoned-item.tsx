@@ -17,7 +17,7 @@ export function AbandonedItem({ row }: { readonly row: AbandonedRow }): ReactEle
       <span className="chevron">
         <Icon name="right" />
       </span>
-      Attempt {row.attempt ?? ''} was abandoned and tried again ({plural(row.count, 'item')})
+      An attempt was abandoned and tried again ({plural(row.count, 'item')})
     </button>
   );
 }

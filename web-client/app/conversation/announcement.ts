@@ -16,7 +16,7 @@ export function findAnnouncement(items: readonly TimelineItem[], heard: number):
 function toWords(item: TimelineItem): string | undefined {
   if (item.isAbandoned) return undefined;
   if (item.kind === 'message' && item.isComplete) return `${item.role}: ${item.text}`;
-  if (item.kind === 'approval' && item.decision === undefined) {
+  if (item.kind === 'approval' && item.decision === undefined && item.isVoid !== true) {
     return `Approval asked for: ${item.reason ?? item.tool ?? 'no reason was given'}`;
   }
   return undefined;

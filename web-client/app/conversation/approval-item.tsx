@@ -2,13 +2,17 @@
 import type { ReactElement } from 'react';
 import type { ApprovalItem as Approval } from '../../src/timeline-item.ts';
 import { Icon } from '../base/icon.tsx';
+import { ApprovalChoice } from './approval-choice.tsx';
 import { JsonBlock } from './json-block.tsx';
 import { MarkedText } from './marked-text.tsx';
+import { useReading } from './reading.ts';
 
 export function ApprovalItem({ item }: { readonly item: Approval }): ReactElement {
-  const tone = toneOf(item.decision);
+  const { isOver, decide } = useReading();
+  const isVoid = item.decision === undefined && (isOver || item.isVoid === true);
+  const tone = isVoid ? 'void' : toneOf(item.decision);
   return (
-    <div className={`card approval is-${tone}`} data-decision={item.decision ?? 'open'}>
+    <div className={`card approval is-${tone}`} data-decision={isVoid ? 'void' : (item.decision ?? 'open')}>
       <div className="approval-head">
         <Icon name="person" />
         <span className="approval-title">Approval</span>
@@ -19,9 +23,7 @@ export function ApprovalItem({ item }: { readonly item: Approval }): ReactElemen
         )}
         <span className="tool-state">
           {tone === 'granted' && <Icon name="check" />}
-          {item.decision === undefined
-            ? 'Waits for a decision'
-            : `${capital(item.decision)} by ${item.by ?? 'somebody'}`}
+          {isVoid ? 'Nobody decided' : toStateWords(item)}
         </span>
       </div>
       {item.reason !== undefined && (
@@ -35,6 +37,7 @@ export function ApprovalItem({ item }: { readonly item: Approval }): ReactElemen
           <MarkedText text={item.comment} />
         </p>
       )}
+      {tone === 'open' && decide !== undefined && <ApprovalChoice approval={item.approval} decide={decide} />}
     </div>
   );
 }
@@ -51,6 +54,9 @@ function Arguments({ value }: { readonly value: unknown }): ReactElement {
     </code>
   );
 }
+
+const toStateWords = ({ decision, by }: Approval): string =>
+  decision === undefined ? 'Waits for a decision' : `${capital(decision)} by ${by ?? 'somebody'}`;
 
 function toneOf(decision: string | undefined): 'open' | 'granted' | 'refused' {
   if (decision === undefined) return 'open';

@@ -3,6 +3,7 @@ import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } fr
 import type { ReactElement, ReactNode } from 'react';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import type { SessionSnapshot, SessionView } from '../../src/session-view.ts';
+import { hasScope, tokenOrNothing } from '../access/token.ts';
 import type { Target } from '../search/use-jump.ts';
 import { estimateHeight } from './estimate-height.ts';
 import { JumpToLatest } from './jump-to-latest.tsx';
@@ -14,6 +15,7 @@ import { RowView } from './row-view.tsx';
 import { findAttempt, findRow, toRows } from './rows.ts';
 import { useFocusedRow } from './use-focused-row.ts';
 import { useOlder } from './use-older.ts';
+import { useReadPosition } from './use-read-position.ts';
 import { useRowKeys } from './use-row-keys.ts';
 import { useStayAtEnd, useStick } from './use-stick.ts';
 import type { Rows } from './use-stick.ts';
@@ -34,13 +36,16 @@ interface ConversationProps {
   readonly pointAt: (sequence: number) => void;
   /** The reader went back to the end by the button or the key. */
   readonly leavePlace: () => void;
+  /** Something happened that a list of sessions shows. */
+  readonly changed: () => void;
 }
 
 const TOP_PIXELS = 56;
 
 export function Conversation(props: ConversationProps): ReactElement {
-  const { session, view, snapshot, pattern, match, target, isOver, foot, latest, pointAt, leavePlace } = props;
+  const { session, view, snapshot, pattern, match, target, isOver, foot, latest, pointAt, leavePlace, changed } = props;
   const { items } = snapshot.timeline;
+  const { outgoing } = snapshot;
   const scroller = useRef<HTMLDivElement>(null);
   const [opened, setOpened] = useState<ReadonlySet<string>>(new Set());
   const [pointed, setPointed] = useState<{ readonly key: string; readonly nonce: number }>();
@@ -69,9 +74,10 @@ export function Conversation(props: ConversationProps): ReactElement {
     list.current = virtualizer;
     virtualizer.shouldAdjustScrollPositionOnItemSizeChange = shouldAdjust;
   }, [virtualizer, shouldAdjust]);
-  useStayAtEnd(virtualizer, stuck);
+  useStayAtEnd(virtualizer, stuck, outgoing.length);
   const visible = virtualizer.getVirtualItems();
   useEffect(() => view.setAtEnd(isAtEnd), [view, isAtEnd]);
+  useReadPosition(session, snapshot, isAtEnd, changed);
 
   const giveFocus = useCallback(() => scroller.current?.focus({ preventScroll: true }), []);
   const toEnd = useCallback(() => {
@@ -86,6 +92,17 @@ export function Conversation(props: ConversationProps): ReactElement {
       latest.current = undefined;
     };
   }, [latest, toEnd]);
+
+  /** Whoever sends a message wants to see it, wherever they read. */
+  const newest = useRef(outgoing.at(-1)?.key);
+  useEffect(() => {
+    const key = outgoing.at(-1)?.key;
+    if (key === newest.current) return;
+    newest.current = key;
+    if (key === undefined) return;
+    stick(true);
+    virtualizer.scrollToEnd();
+  }, [outgoing, stick, virtualizer]);
 
   const older = useOlder(view, snapshot, {
     isNearTop: (virtualizer.range?.startIndex ?? 0) < 12,
@@ -131,9 +148,14 @@ export function Conversation(props: ConversationProps): ReactElement {
       return next;
     });
   }, []);
+  const maySend = hasScope(tokenOrNothing(), 'send');
+  const decide = useMemo<Reading['decide']>(
+    () => (maySend ? (approval, decision, comment) => view.decide(approval, decision, comment) : undefined),
+    [view, maySend],
+  );
   const reading = useMemo<Reading>(
-    () => ({ session, pattern, isOver, pointAt, toggleAttempt }),
-    [session, pattern, isOver, pointAt, toggleAttempt],
+    () => ({ session, pattern, isOver, pointAt, toggleAttempt, decide }),
+    [session, pattern, isOver, pointAt, toggleAttempt, decide],
   );
 
   return (

@@ -17,7 +17,7 @@ export function estimateHeight(row: Row | undefined, width: number): number {
     case 'tool':
       return 54;
     case 'approval':
-      return 200;
+      return row.decision === undefined ? 250 : 200;
     case 'reasoning':
     case 'abandoned':
     case 'other':

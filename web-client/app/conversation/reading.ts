@@ -1,5 +1,8 @@
 /** What every row of the conversation has to know, and what it can ask for: one context, so that rows stay memoised. */
 import { createContext, useContext } from 'react';
+import type { SessionView } from '../../src/session-view.ts';
+
+export type Decide = SessionView['decide'];
 
 export interface Reading {
   readonly session: string;
@@ -9,6 +12,8 @@ export interface Reading {
   readonly isOver: boolean;
   readonly pointAt: (sequence: number) => void;
   readonly toggleAttempt: (key: string) => void;
+  /** Undefined for who may decide nothing. */
+  readonly decide: Decide | undefined;
 }
 
 const ReadingContext = createContext<Reading | undefined>(undefined);

@@ -11,9 +11,9 @@ export function nameRow(row: Row): string {
     case 'tool':
       return `Call of ${row.tool ?? 'a tool'}, ${row.state}, ${range}`;
     case 'approval':
-      return `Approval, ${row.decision ?? 'open'}, ${range}`;
+      return `Approval, ${row.isVoid === true ? 'void' : (row.decision ?? 'open')}, ${range}`;
     case 'turn':
-      return `Turn ${row.turn}, ${row.state}, ${range}`;
+      return row.turn === '' ? `Messages taken back, ${range}` : `Turn ${row.turn}, ${row.state}, ${range}`;
     case 'turn_end':
       return `End of turn ${row.item.turn}, ${row.item.state}, ${range}`;
     case 'abandoned':

@@ -1,8 +1,8 @@
 /** One row of the conversation: its sequence in the margin, as in a ledger, and what it holds beside it. */
 import { memo } from 'react';
-import type { MouseEvent, ReactElement } from 'react';
-import { writeAddress } from '../base/address.ts';
+import type { ReactElement } from 'react';
 import { formatClockTime, formatFullTime, formatInteger, formatRange } from '../base/format.ts';
+import { PageLink } from '../base/page-link.tsx';
 import { AbandonedItem } from './abandoned-item.tsx';
 import { ApprovalItem } from './approval-item.tsx';
 import { MessageItem } from './message-item.tsx';
@@ -19,19 +19,14 @@ export const RowView = memo(function RowView({ row }: { readonly row: Row }): Re
   return (
     <>
       <div className="margin">
-        <a
+        <PageLink
           className="sequence"
-          href={writeAddress({ session, at: row.first })}
+          to={{ session, at: row.first }}
+          go={() => pointAt(row.first)}
           aria-label={`Sequence ${range}`}
-          onClick={(event) => {
-            if (isOwn(event)) {
-              event.preventDefault();
-              pointAt(row.first);
-            }
-          }}
         >
           {formatInteger(row.first)}
-        </a>
+        </PageLink>
         {'at' in row && (
           <time dateTime={row.at} title={formatFullTime(row.at)}>
             {formatClockTime(row.at).slice(0, 8)}
@@ -44,10 +39,6 @@ export const RowView = memo(function RowView({ row }: { readonly row: Row }): Re
     </>
   );
 });
-
-/** A click for a new tab or window is the browser's. */
-const isOwn = (event: MouseEvent): boolean =>
-  event.button === 0 && !event.metaKey && !event.ctrlKey && !event.shiftKey && !event.altKey;
 
 function RowContent({ row }: { readonly row: Row }): ReactElement {
   switch (row.kind) {

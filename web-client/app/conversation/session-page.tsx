@@ -1,8 +1,8 @@
 /** One session on the page: the conversation in the middle and the ledger beside it, over one view. */
 import { useCallback, useEffect, useMemo } from 'react';
-import type { ReactElement, RefObject } from 'react';
+import type { ReactElement } from 'react';
 import { createSessionServer } from '../../src/session-server.ts';
-import { tokenOrNothing } from '../access/token.ts';
+import { hasScope, tokenOrNothing } from '../access/token.ts';
 import type { UsedAddress } from '../base/use-address.ts';
 import { usePoll } from '../base/use-poll.ts';
 import { LedgerRail } from '../ledger/ledger-rail.tsx';
@@ -11,10 +11,13 @@ import { JumpNote } from '../search/jump-note.tsx';
 import { SearchField } from '../search/search-field.tsx';
 import { useJump } from '../search/use-jump.ts';
 import { useSearch } from '../search/use-search.ts';
+import { OutgoingList } from '../composer/outgoing-list.tsx';
 import { Announcer } from './announcer.tsx';
 import { Conversation } from './conversation.tsx';
 import { Notices } from './notices.tsx';
 import { SessionEnd } from './session-end.tsx';
+import { SessionFoot } from './session-foot.tsx';
+import type { SessionKeys } from './session-keys.ts';
 import { toStage } from './session-stage.ts';
 import { Empty, Loading, Refused } from './state-panel.tsx';
 import { StatusPill } from './status-pill.tsx';
@@ -25,19 +28,17 @@ import { WaitingNote } from './waiting-note.tsx';
 
 export interface SessionPageProps {
   readonly session: string;
-  readonly address: UsedAddress;
+  /** The sequence to open at. */
+  readonly at: number | undefined;
+  readonly replace: UsedAddress['replace'];
   readonly keys: SessionKeys;
   readonly restart: () => void;
-  readonly forget: () => void;
+  /** To no session. */
+  readonly leave: () => void;
   /** The token is no longer taken. */
   readonly refuse: (reason: string) => void;
-}
-
-/** What the page's shortcuts reach into. */
-export interface SessionKeys {
-  readonly search: RefObject<HTMLInputElement | null>;
-  readonly jump: RefObject<HTMLInputElement | null>;
-  readonly latest: { current: (() => void) | undefined };
+  /** Something happened that a list of sessions shows. */
+  readonly changed: () => void;
 }
 
 export function SessionPage(props: SessionPageProps): ReactElement {
@@ -54,8 +55,8 @@ export function SessionPage(props: SessionPageProps): ReactElement {
 const FACTS_MS = 1_000;
 
 function OpenedSession(props: SessionPageProps & UsedView): ReactElement {
-  const { session, view, snapshot, address, keys, restart, forget, refuse } = props;
-  const { status, error, timeline, events } = snapshot;
+  const { session, view, snapshot, at, replace, keys, restart, leave, refuse, changed } = props;
+  const { status, error, timeline, events, outgoing } = snapshot;
   const ask = useMemo(() => {
     const server = createSessionServer({ url: '', session, token: tokenOrNothing });
     return (signal: AbortSignal) => server.describe(signal);
@@ -74,13 +75,11 @@ function OpenedSession(props: SessionPageProps & UsedView): ReactElement {
 
   const standing = stage === 'refused' ? 'absent' : isOver ? 'over' : 'open';
 
-  const { at } = address.address;
   const { to } = jump;
   useEffect(() => {
     if (isReady && at !== undefined) to(at);
   }, [isReady, at, to]);
 
-  const { replace } = address;
   const pointAt = useCallback(
     (sequence: number) => {
       // The effect above hears only of a change.
@@ -114,9 +113,9 @@ function OpenedSession(props: SessionPageProps & UsedView): ReactElement {
         <Notices fault={snapshot.fault} reset={snapshot.reset} />
         <div className="stage">
           {stage === 'loading' && <Loading />}
-          {stage === 'empty' && <Empty session={session} />}
+          {stage === 'empty' && <Empty session={session} maySend={hasScope(tokenOrNothing(), 'send')} />}
           {stage === 'refused' && error !== undefined && (
-            <Refused session={session} error={error} restart={restart} forget={forget} />
+            <Refused session={session} error={error} restart={restart} leave={leave} />
           )}
           {stage === 'shown' && (
             <Conversation
@@ -127,10 +126,16 @@ function OpenedSession(props: SessionPageProps & UsedView): ReactElement {
               match={search.current}
               target={jump.target}
               isOver={isOver}
-              foot={<SessionEnd status={status} last={timeline.last} restart={restart} />}
+              foot={
+                <>
+                  <OutgoingList outgoing={outgoing} view={view} />
+                  <SessionEnd status={status} last={timeline.last} restart={restart} />
+                </>
+              }
               latest={keys.latest}
               pointAt={pointAt}
               leavePlace={leavePlace}
+              changed={changed}
             />
           )}
           <div className="notes">
@@ -138,6 +143,18 @@ function OpenedSession(props: SessionPageProps & UsedView): ReactElement {
             <JumpNote jump={jump} />
           </div>
         </div>
+        {stage !== 'refused' && (
+          <SessionFoot
+            session={session}
+            view={view}
+            snapshot={snapshot}
+            isKnown={stage !== 'loading'}
+            isOver={isOver}
+            keys={keys}
+            pointAt={pointAt}
+            changed={changed}
+          />
+        )}
         <Announcer timeline={timeline} isLive={status.state === 'live'} />
       </main>
       <LedgerRail

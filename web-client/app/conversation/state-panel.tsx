@@ -24,7 +24,7 @@ function StatePanel({ title, children, state }: StatePanelProps): ReactElement {
 
 export const NothingOpen = (): ReactElement => (
   <StatePanel title="No session is open" state="none">
-    <p>Open one by its id or make a new one, under “Sessions”.</p>
+    <p>Choose one under “Sessions”, or make a new one, and write to its agent.</p>
   </StatePanel>
 );
 
@@ -36,9 +36,20 @@ export const NotAnId = ({ session }: { readonly session: string }): ReactElement
   </StatePanel>
 );
 
-export const Empty = ({ session }: { readonly session: string }): ReactElement => (
-  <StatePanel title="Nothing has been appended yet" state="empty">
-    <p>Append the first event from the folder where the server runs, and it appears here:</p>
+interface EmptyProps {
+  readonly session: string;
+  readonly maySend: boolean;
+}
+
+export const Empty = ({ session, maySend }: EmptyProps): ReactElement => (
+  <StatePanel title={maySend ? 'Nothing has been said yet' : 'Nothing has been appended yet'} state="empty">
+    {maySend && (
+      <p>
+        Write the first message below. It is stored before it is answered: an agent takes it up, now or whenever one is
+        there.
+      </p>
+    )}
+    <p>{maySend ? 'Or append an event' : 'Append the first event'} from the folder where the server runs:</p>
     <CopyLine line={`echo '{"text":"hello"}' | npx ledgerline append ${session} --type note`} />
     <p>or over HTTP, at the internal address with the internal key:</p>
     <CopyLine
@@ -61,10 +72,10 @@ interface RefusedProps {
   readonly error: FollowError;
   /** Follow it again from the start. */
   readonly restart: () => void;
-  readonly forget: () => void;
+  readonly leave: () => void;
 }
 
-export function Refused({ session, error, restart, forget }: RefusedProps): ReactElement {
+export function Refused({ session, error, restart, leave }: RefusedProps): ReactElement {
   switch (error.problem ?? '') {
     case 'session_unknown':
       return <Unknown session={session} restart={restart} />;
@@ -72,8 +83,8 @@ export function Refused({ session, error, restart, forget }: RefusedProps): Reac
       return (
         <StatePanel title="This session was deleted" state="deleted">
           <p>Its events are erased, and its id is never used again.</p>
-          <button type="button" className="button" onClick={forget}>
-            Take it off the list
+          <button type="button" className="button" onClick={leave}>
+            Leave it
           </button>
         </StatePanel>
       );

@@ -1,6 +1,7 @@
 /** The thin rules where a turn begins and where it ends. */
 import type { ReactElement } from 'react';
 import type { TurnItem } from '../../src/timeline-item.ts';
+import { shortId } from '../base/format.ts';
 import { Icon } from '../base/icon.tsx';
 import { MarkedText } from './marked-text.tsx';
 
@@ -21,11 +22,7 @@ export function TurnRule({ item, isEnd }: TurnRuleProps): ReactElement {
     <div className={`turn is-${item.state}`} data-turn={item.turn} data-state={item.state}>
       <div className="turn-rule">
         <span className="turn-words">
-          {isWhole ? 'End of turn ' : 'Turn '}
-          <code>
-            <MarkedText text={item.turn} />
-          </code>
-          {(item.attempt > 1 || !isWhole) && `, attempt ${item.attempt}`}
+          {item.turn === '' ? 'Taken back before any turn began' : <TurnName item={item} isWhole={isWhole} />}
         </span>
         {state !== '' && (
           <span className="turn-state">
@@ -42,4 +39,22 @@ export function TurnRule({ item, isEnd }: TurnRuleProps): ReactElement {
       )}
     </div>
   );
+}
+
+function TurnName({ item, isWhole }: { readonly item: TurnItem; readonly isWhole: boolean }): ReactElement {
+  return (
+    <>
+      {isWhole ? 'End of turn ' : 'Turn '}
+      <code title={item.turn}>
+        <MarkedText text={shortId(item.turn)} />
+      </code>
+      {toTryWords(item, isWhole)}
+    </>
+  );
+}
+
+/** The attempt is a number for machines where the server counts the tries. */
+function toTryWords({ try: tries, attempt }: TurnItem, isWhole: boolean): string {
+  if (tries !== undefined) return tries > 1 ? `, try ${tries}` : '';
+  return attempt > 1 || !isWhole ? `, attempt ${attempt}` : '';
 }

@@ -55,11 +55,11 @@ export function useStick(virtualizer: RefObject<Rows | undefined>): Stick {
 }
 
 /** After each change of what there is to scroll; to ask where the end is costs a layout, so not after each token. */
-export function useStayAtEnd(virtualizer: Rows, stuck: RefObject<boolean>): void {
+export function useStayAtEnd(virtualizer: Rows, stuck: RefObject<boolean>, belowRows: number): void {
   const totalPixels = virtualizer.getTotalSize();
   const { count } = virtualizer.options;
   useLayoutEffect(() => {
-    const hasRows = count > 0 && totalPixels > 0;
-    if (hasRows && stuck.current && !virtualizer.isAtEnd(1)) virtualizer.scrollToEnd();
-  }, [virtualizer, stuck, totalPixels, count]);
+    const isThere = belowRows > 0 || (count > 0 && totalPixels > 0);
+    if (isThere && stuck.current && !virtualizer.isAtEnd(1)) virtualizer.scrollToEnd();
+  }, [virtualizer, stuck, totalPixels, count, belowRows]);
 }

@@ -1,4 +1,4 @@
-/** Opens a session by its id, or makes a new one. */
+/** Finds a session among those of the list, opens one by its id, or makes a new one. */
 import { useId, useState } from 'react';
 import type { FormEvent, ReactElement } from 'react';
 import { isSessionId } from '../base/address.ts';
@@ -6,21 +6,26 @@ import { Icon } from '../base/icon.tsx';
 import { toFollowError } from '../base/use-poll.ts';
 import { createSession } from './create-session.ts';
 
-export function OpenSession({ open }: { readonly open: (session: string) => void }): ReactElement {
+interface OpenSessionProps {
+  readonly words: string;
+  readonly setWords: (words: string) => void;
+  readonly open: (session: string) => void;
+}
+
+export function OpenSession({ words, setWords, open }: OpenSessionProps): ReactElement {
   const id = useId();
-  const [text, setText] = useState('');
   const [problem, setProblem] = useState<string>();
   const [isMaking, setIsMaking] = useState(false);
 
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    const session = text.trim();
+    const session = words.trim();
     if (!isSessionId(session)) {
       setProblem('An id has 1 to 128 letters, digits, - and _.');
       return;
     }
     setProblem(undefined);
-    setText('');
+    setWords('');
     open(session);
   };
   const make = (): void => {
@@ -35,22 +40,25 @@ export function OpenSession({ open }: { readonly open: (session: string) => void
     <div className="open-session">
       <form onSubmit={submit}>
         <label className="visually-hidden" htmlFor={id}>
-          Session id
+          Find a session, or open one by its id
         </label>
         <input
           id={id}
           className="field"
-          placeholder="Open by id"
+          placeholder="Find, or open by id"
           autoComplete="off"
           autoCapitalize="off"
           spellCheck={false}
           maxLength={128}
-          value={text}
+          value={words}
           aria-invalid={problem !== undefined}
           aria-describedby={problem === undefined ? undefined : `${id}-problem`}
-          onChange={(event) => setText(event.target.value)}
+          onChange={(event) => {
+            setProblem(undefined);
+            setWords(event.target.value);
+          }}
         />
-        <button type="submit" className="button" disabled={text.trim() === ''}>
+        <button type="submit" className="button" disabled={words.trim() === ''}>
           Open
         </button>
       </form>

@@ -1,18 +1,27 @@
-/** The left side: the name, this browser's sessions, and what concerns the whole page. */
+/** The left side: the name, the sessions, what needs a person, and what concerns the whole page. */
+import { useState } from 'react';
 import type { ReactElement } from 'react';
+import { MOST_TURNS } from '../attention/turn-list.ts';
+import { formatInteger } from '../base/format.ts';
 import { Icon } from '../base/icon.tsx';
+import { PageLink } from '../base/page-link.tsx';
 import { followingTheme } from '../base/theme.ts';
 import type { Theme } from '../base/theme.ts';
 import { Mark } from './mark.tsx';
 import { OpenSession } from './open-session.tsx';
-import { SessionRow } from './session-row.tsx';
+import { SessionsList } from './sessions-list.tsx';
+import type { UsedSessions } from './use-sessions.ts';
 
 interface SessionsPanelProps {
-  readonly sessions: readonly string[];
+  readonly used: UsedSessions;
+  readonly failed: ReadonlySet<string>;
+  /** How many turns need a person; undefined for who may do nothing about them. */
+  readonly attention: number | undefined;
+  readonly isAttentionShown: boolean;
   readonly selected: string | undefined;
   readonly theme: Theme;
   readonly select: (session: string) => void;
-  readonly forget: (session: string) => void;
+  readonly showAttention: () => void;
   readonly setTheme: (theme: Theme) => void;
   readonly showShortcuts: () => void;
   readonly signOut: () => void;
@@ -21,27 +30,30 @@ interface SessionsPanelProps {
 const themeWords = { system: 'Theme of the system', light: 'Light theme', dark: 'Dark theme' } as const;
 
 export function SessionsPanel(props: SessionsPanelProps): ReactElement {
-  const { sessions, selected, theme, select, forget, setTheme, showShortcuts, signOut } = props;
+  const { used, failed, attention, isAttentionShown, selected, theme } = props;
+  const { select, showAttention, setTheme, showShortcuts, signOut } = props;
+  const [words, setWords] = useState('');
   return (
     <nav className="sessions-panel" aria-label="Sessions">
       <div className="brand">
         <Mark />
         Ledgerline
       </div>
-      <OpenSession open={select} />
+      <OpenSession words={words} setWords={setWords} open={select} />
+      {attention !== undefined && (
+        <PageLink
+          className={isAttentionShown ? 'attention-link is-selected' : 'attention-link'}
+          to={{ view: 'turns' }}
+          go={showAttention}
+          aria-current={isAttentionShown ? 'page' : undefined}
+        >
+          <Icon name="alert" />
+          Needs attention
+          {attention > 0 && <span className="badge">{toCountWords(attention)}</span>}
+        </PageLink>
+      )}
       <h2 className="section-title">Sessions</h2>
-      <ul className="session-list">
-        {sessions.map((session) => (
-          <SessionRow
-            key={session}
-            session={session}
-            isSelected={session === selected}
-            select={select}
-            forget={forget}
-          />
-        ))}
-      </ul>
-      {sessions.length === 0 && <p className="hint">Sessions that you open or make here are kept in this browser.</p>}
+      <SessionsList used={used} failed={failed} words={words} selected={selected} select={select} />
       <div className="panel-foot">
         <button
           type="button"
@@ -69,3 +81,6 @@ export function SessionsPanel(props: SessionsPanelProps): ReactElement {
     </nav>
   );
 }
+
+/** There may be more than the server lists at once. */
+const toCountWords = (count: number): string => `${formatInteger(count)}${count < MOST_TURNS ? '' : '+'}`;
