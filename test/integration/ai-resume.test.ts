@@ -309,12 +309,6 @@ test('a token that does not reach is an error of the chat', async () => {
   expect(page.chat.error).toMatchObject({ name: 'FollowError', code: 'refused', status: 401 });
 });
 
-test('sending says where to send', async () => {
-  const page = await openChat(place, await newSession(place));
-  await page.chat.sendMessage({ text: question });
-  expect(page.chat.error?.message).toContain('through your own backend, then call resumeStream()');
-});
-
 test('a chat may have another name than its session', async () => {
   const { session, agent } = await scene();
   await agent.chunks({ type: 'start', messageId: 'a1' }, ...textChunks('t', 'Good'));

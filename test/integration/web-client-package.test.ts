@@ -43,7 +43,16 @@ test('its licence is the house’s, to the letter', () => {
 });
 
 test('every entry is there, code and types', () => {
-  expect(entries).toEqual(['.', './history', './timeline', './session-view', './react', './ai']);
+  expect(entries).toEqual([
+    '.',
+    './history',
+    './send',
+    './sessions',
+    './timeline',
+    './session-view',
+    './react',
+    './ai',
+  ]);
   for (const entry of entries) {
     const conditions = manifest.exports[entry];
     expect(conditions).toEqual({ types: expect.any(String), default: expect.any(String) });

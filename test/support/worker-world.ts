@@ -177,6 +177,7 @@ function claimedTurn(session: string, more: Partial<ClaimedTurn>): ClaimedTurn {
     maxAttempts: 3,
     leaseMs: 30_000,
     deadline: '2026-11-30T04:00:00.000Z',
+    remainingMs: 4 * 3_600_000,
     head: toCursor(2),
     inputs: [input(1, 'hello')],
     decisions: [],

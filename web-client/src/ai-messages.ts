@@ -2,7 +2,7 @@
 import type { UIMessage, UIMessageChunk, readUIMessageStream } from 'ai';
 import { joinDeltas } from './answer-chunk.ts';
 import type { AnswerChunk } from './answer-chunk.ts';
-import { cursorOf, isAbsent, readOn, untilServed } from './chat-history.ts';
+import { cursorOf, isAbsent, readOn } from './chat-history.ts';
 import type { Answer, Saying } from './chat-entry.ts';
 import type { ChatLog } from './chat-log.ts';
 import { replayOf } from './chat-entry.ts';
@@ -10,6 +10,7 @@ import { systemClock } from './clock.ts';
 import type { Clock } from './clock.ts';
 import { createSessionServer } from './session-server.ts';
 import type { SessionServerOptions } from './session-server.ts';
+import { untilServed } from './until-served.ts';
 
 export interface LoadOptions extends Omit<SessionServerOptions, 'clock'> {
   /** The SDK's own, of `ai`: what it makes of an answer's chunks is what it showed while they came. */

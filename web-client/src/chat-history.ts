@@ -1,12 +1,11 @@
 /** Reads of a session's history what a chat has yet to show: all after a cursor, or what is being written at the end. */
-import { backoffMs } from './backoff.ts';
 import { createChatLog } from './chat-log.ts';
 import type { ChatLog } from './chat-log.ts';
 import type { Clock } from './clock.ts';
 import { FollowError } from './follow-error.ts';
-import { pause } from './pause.ts';
 import type { SessionEvent } from './session-event.ts';
 import type { HistoryPage, HistoryRange, SessionServer } from './session-server.ts';
+import { untilServed } from './until-served.ts';
 
 export interface ChatHistory {
   /** Everything up to here is on the screen, or needs not be. */
@@ -17,19 +16,6 @@ export interface ChatHistory {
 }
 
 const PAGE = 1_000;
-
-/** Asks until there is an answer: what may pass is waited out. */
-export async function untilServed<T>(ask: () => Promise<T>, clock: Clock, signal: AbortSignal): Promise<T> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return await ask();
-    } catch (error) {
-      if (signal.aborted || !(error instanceof FollowError)) throw error;
-      if (error.code !== 'unavailable' && error.code !== 'token') throw error;
-      await pause(clock, Math.max(error.retryAfterMs ?? 0, backoffMs(attempt, clock.random())), signal);
-    }
-  }
-}
 
 /** There is no such session, not yet or no longer. */
 export const isAbsent = (error: unknown): boolean =>
@@ -80,3 +66,20 @@ function logOf(events: readonly SessionEvent[]): ChatLog {
 
 const pageOf = (server: SessionServer, range: HistoryRange, clock: Clock, signal: AbortSignal): Promise<HistoryPage> =>
   untilServed(() => server.history({ ...range, limit: PAGE }, signal), clock, signal);
+
+/** Whether a chat would show anything of what lies between, but for the message with that id. */
+export async function hasNews(
+  server: SessionServer,
+  { after, before, id }: { readonly after: number; readonly before: number; readonly id: string },
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const log = createChatLog();
+  for (let last = after; last < before - 1;) {
+    const page = await pageOf(server, { after: last }, clock, signal);
+    for (const event of page.events) if (event.sequence < before) log.take(event);
+    if (page.last === null) break;
+    last = page.last;
+  }
+  return log.entries.some((entry) => entry.id !== id);
+}

@@ -12,7 +12,7 @@ export interface ChatLog {
   readonly open: Run | undefined;
   /** An answer is being written, or must come: a turn has begun, or what a person said or decided is the last word. */
   readonly isBusy: boolean;
-  /** While it is busy, where that began: whoever reads from here sees all of it. */
+  /** While it is busy, or its turn waits, where that began: whoever reads from here sees all of it. */
   readonly since: number | undefined;
   /** What came before the first event that was taken would change neither `isBusy` nor what is being written. */
   readonly isWhole: boolean;
@@ -34,6 +34,9 @@ interface Data {
   readonly role?: unknown;
   readonly content?: unknown;
   readonly error?: { readonly message?: unknown };
+  readonly approval?: unknown;
+  readonly approvals?: unknown;
+  readonly inputs?: unknown;
 }
 
 export function createChatLog(): ChatLog {
@@ -42,19 +45,22 @@ export function createChatLog(): ChatLog {
   let turn: Turn | undefined;
   let expectedSince: number | undefined;
   /** What the user said while a turn ran, which is for the next one. */
-  let queuedSince: number | undefined;
-  /** The turn does, for somebody's decision. */
-  let isWaiting = false;
+  let queued: readonly number[] = [];
+  /** The turn waits for somebody's decision about these; `any` where it does not name them. */
+  let asked: ReadonlySet<unknown> | 'any' | undefined;
+  /** Where the answer began that such a turn may go on with. */
+  let pausedSince: number | undefined;
   /** Whether the events that were taken tell if anything is being written; `midway` is what belongs to an earlier start. */
   let known: 'nothing' | 'midway' | 'all' = 'nothing';
 
   /** Whatever an older attempt at the turn has said is void. */
   function reach(id: string, attempt: number, sequence: number): Change[] {
-    if (turn?.id === id && turn.attempt >= attempt) return [];
-    turn = { id, attempt, since: turn?.id === id ? turn.since : sequence };
-    if (attempt === 1) return [];
+    const newest = turn?.id === id ? turn : undefined;
+    if (newest !== undefined && newest.attempt >= attempt) return [];
+    turn = { id, attempt, since: newest?.since ?? sequence };
+    // The number of a turn's first attempt may be any: an answer of nobody's is its own only if it was there before.
     const isVoid = (run: Run): boolean =>
-      run.turn === id ? run.attempt < attempt : run.turn === undefined && run === open?.run;
+      run.turn === id ? run.attempt < attempt : newest !== undefined && run.turn === undefined && run === open?.run;
     const changes: Change[] = [];
     for (const entry of entries) {
       if (entry.kind === 'saying' || !entry.runs.some(isVoid)) continue;
@@ -87,6 +93,7 @@ export function createChatLog(): ChatLog {
     }
     open = { run, answer };
     expectedSince = undefined;
+    pausedSince = undefined;
     known = 'all';
     return [{ kind: 'chunk', chunk: named }];
   }
@@ -108,7 +115,7 @@ export function createChatLog(): ChatLog {
   function settle(now: 'midway' | 'all'): void {
     open = undefined;
     expectedSince = undefined;
-    isWaiting = false;
+    asked = undefined;
     known = now;
   }
 
@@ -116,29 +123,43 @@ export function createChatLog(): ChatLog {
     if (open?.run.turn !== undefined && typeof id === 'string' && id !== open.run.turn) return [];
     const wasBusy = open !== undefined || expectedSince !== undefined;
     turn = undefined;
+    pausedSince = undefined;
     settle('all');
-    expectedSince = queuedSince;
-    queuedSince = undefined;
+    [expectedSince] = queued;
+    queued = [];
     if (!wasBusy || type !== 'turn.failed') return [];
     const errorText = typeof error?.message === 'string' ? error.message : 'The turn failed.';
     return [{ kind: 'chunk', chunk: errorChunk(errorText) }];
   }
 
   /** What the turn has said so far stands, whichever attempt goes on with it. */
-  function pause({ turn: id }: Data, sequence: number): void {
+  function pause({ turn: id, approvals }: Data, sequence: number): void {
+    pausedSince = undefined;
     for (const entry of entries) {
-      for (const run of entry.kind === 'answer' ? entry.runs : []) if (run.turn === id) run.turn = undefined;
+      for (const run of entry.kind === 'answer' ? entry.runs : []) {
+        if (run.turn !== id) continue;
+        run.turn = undefined;
+        if (entry.kind === 'answer') pausedSince = entry.first;
+      }
     }
     if (turn !== undefined && turn.id === id) turn = { ...turn, since: sequence };
     settle('all');
-    isWaiting = true;
+    asked = Array.isArray(approvals) ? new Set(approvals) : 'any';
+  }
+
+  /** After the last decision the turn goes on. */
+  function decide({ approval }: Data, sequence: number): void {
+    if (asked === undefined && known !== 'nothing') return;
+    const others = asked === undefined || asked === 'any' ? [] : [...asked].filter((other) => other !== approval);
+    if (others.length > 0) asked = new Set(others);
+    else expectedSince ??= sequence;
   }
 
   function say({ role, key, content }: Data, sequence: number, isOfTurn: boolean): void {
     if (role !== 'user' && role !== 'system' && role !== 'assistant') return;
     const id = typeof key === 'string' && key !== '' ? key : `message-${sequence}`;
     entries.push({ kind: 'saying', id, role, content });
-    if (role === 'user' && turn !== undefined && !isOfTurn) queuedSince ??= sequence;
+    if (role === 'user' && turn !== undefined && !isOfTurn) queued = [...queued, sequence];
     if (open !== undefined || known === 'midway') return;
     known = 'all';
     expectedSince = role === 'user' ? (expectedSince ?? sequence) : undefined;
@@ -155,7 +176,7 @@ export function createChatLog(): ChatLog {
       return open !== undefined || expectedSince !== undefined;
     },
     get since() {
-      const began = open?.answer.first ?? expectedSince;
+      const began = pausedSince ?? open?.answer.first ?? expectedSince;
       return began === undefined ? undefined : Math.min(began, turn?.since ?? began);
     },
     get isWhole() {
@@ -164,6 +185,7 @@ export function createChatLog(): ChatLog {
     take({ turn: turnId, attempt = 1, ...event }) {
       // Fenced off in the ledger, and yet: what an older attempt says now is nothing.
       if (turnId !== undefined && turn?.id === turnId && attempt < turn.attempt) return [];
+      const before = turn?.id;
       const changes = turnId === undefined ? [] : reach(turnId, attempt, event.sequence);
       const chunk = chunkOf(event);
       if (chunk !== undefined) return [...changes, ...takeChunk(chunk, event.sequence)];
@@ -176,7 +198,8 @@ export function createChatLog(): ChatLog {
           const number = typeof data.attempt === 'number' ? data.attempt : 1;
           const more = typeof data.turn === 'string' ? reach(data.turn, number, event.sequence) : [];
           settle('all');
-          queuedSince = undefined;
+          // One that is tried again takes nothing more.
+          if (before !== data.turn) queued = [];
           expectedSince = event.sequence;
           return [...changes, ...more];
         }
@@ -184,8 +207,13 @@ export function createChatLog(): ChatLog {
           pause(data, event.sequence);
           return changes;
         case 'approval.decided':
-          if (isWaiting) expectedSince ??= event.sequence;
+          decide(data, event.sequence);
           return changes;
+        case 'turn.steered': {
+          const { inputs } = data;
+          if (Array.isArray(inputs)) queued = queued.filter((sequence) => !inputs.includes(sequence));
+          return changes;
+        }
         case 'turn.completed':
         case 'turn.failed':
         case 'turn.cancelled':

@@ -63,6 +63,35 @@ export async function* streamChat(
   if (options.signal?.aborted !== true) yield* give(undefined, true);
 }
 
+/**
+ * The answer to a message of the chat's own. What a newer attempt takes back cannot be taken back in such a stream: it ends,
+ * and `onRetry` is called.
+ */
+export async function* streamReply(
+  { log, last }: ChatHistory,
+  options: ChatStreamOptions,
+  listener: ChatStreamListener,
+  onRetry: () => void,
+  world: Surroundings,
+): AsyncGenerator<AnswerChunk, void> {
+  let cursor = last;
+  for await (const event of eventsAfter(last, options, listener, world)) {
+    cursor = event.sequence;
+    for (const change of log.take(event)) {
+      if (change.kind === 'abandoned') {
+        onRetry();
+        return;
+      }
+      const { chunk } = change;
+      if (!log.isBusy) listener.onCursor(cursor);
+      else if (chunk.type === 'start' && typeof chunk.messageId === 'string') listener.onShown(chunk.messageId);
+      yield chunk;
+    }
+    if (!log.isBusy) break;
+  }
+  if (options.signal?.aborted !== true) listener.onCursor(cursor);
+}
+
 async function* eventsAfter(
   after: number,
   options: ChatStreamOptions,

@@ -30,3 +30,7 @@ export function nextFrame(run: () => void): Timer | undefined {
   const id = requestAnimationFrame(run);
   return { cancel: () => cancelAnimationFrame(id) };
 }
+
+/** Of 128 random bits, so that nobody makes the same one again. Also where a page is no secure context. */
+export const newKey = (): string =>
+  Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');

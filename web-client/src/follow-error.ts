@@ -18,6 +18,7 @@ export interface FollowErrorDetails {
   readonly status?: number | undefined;
   readonly problem?: string | undefined;
   readonly retryAfterMs?: number | undefined;
+  readonly document?: Readonly<Record<string, unknown>> | undefined;
   readonly cause?: unknown;
 }
 
@@ -29,6 +30,8 @@ export class FollowError extends Error {
   declare readonly problem: string | undefined;
   /** The least wait before asking again, if the server named one. */
   declare readonly retryAfterMs: number | undefined;
+  /** The server's refusal as it came, with the fields that its problem has. */
+  declare readonly document: Readonly<Record<string, unknown>> | undefined;
 
   constructor(code: FollowErrorCode, message: string, details?: FollowErrorDetails) {
     super(message);

@@ -1,5 +1,6 @@
 /** Follows a session from a React component. */
 import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
+import { FollowError } from './follow-error.ts';
 import { createSessionView } from './session-view.ts';
 import type { SessionSnapshot, SessionView, SessionViewOptions } from './session-view.ts';
 import { emptyTimeline } from './timeline.ts';
@@ -7,7 +8,13 @@ import { emptyTimeline } from './timeline.ts';
 /** As for a view; without a session nothing is followed. */
 export type UseSessionOptions = Omit<SessionViewOptions, 'session'> & { readonly session: string | undefined };
 
-type Actions = Pick<SessionView, 'loadOlder' | 'loadBackTo' | 'setAtEnd' | 'reconnect'>;
+interface Actions extends Pick<
+  SessionView,
+  'loadOlder' | 'loadBackTo' | 'setAtEnd' | 'reconnect' | 'send' | 'retrySend' | 'discardSend' | 'decide'
+> {
+  /** Asks the agent to stop. */
+  readonly stop: SessionView['stopTurn'];
+}
 
 export type UsedSession = SessionSnapshot & Actions;
 
@@ -20,6 +27,8 @@ const nothing = {
   hasOlder: false,
   isLoadingOlder: false,
   isLeading: false,
+  turn: { state: 'idle' },
+  outgoing: [],
 } as const;
 const connecting: SessionSnapshot = { ...nothing, status: { state: 'connecting' } };
 /** No session is named. */
@@ -60,11 +69,18 @@ export function useSession(options: UseSessionOptions): UsedSession {
       loadBackTo: (sequence, how) => view?.loadBackTo(sequence, how) ?? Promise.resolve(),
       setAtEnd: (isAtEnd) => view?.setAtEnd(isAtEnd),
       reconnect: () => view?.reconnect(),
+      send: (content, how) => view?.send(content, how) ?? notOpen(),
+      retrySend: (key) => view?.retrySend(key),
+      discardSend: (key) => view?.discardSend(key),
+      decide: (approval, decision, comment) => view?.decide(approval, decision, comment) ?? notOpen(),
+      stop: (turn) => view?.stopTurn(turn) ?? notOpen(),
     }),
     [view],
   );
   return useMemo(() => ({ ...snapshot, ...actions }), [snapshot, actions]);
 }
+
+const notOpen = (): Promise<never> => Promise.reject(new FollowError('aborted', 'no session is open yet'));
 
 /** All that is no function, and whether there is one. */
 function identityOf(options: UseSessionOptions): string {

@@ -1,6 +1,7 @@
 /** What a view of a session is made with, and what it offers. */
 import type { FollowOptions } from './follow-session.ts';
 import type { LoadBackOptions } from './read-back.ts';
+import type { MessageStorage, Sender, Stopped } from './sender.ts';
 import type { SessionSnapshot } from './session-snapshot.ts';
 
 export interface SessionViewOptions extends FollowOptions {
@@ -8,9 +9,12 @@ export interface SessionViewOptions extends FollowOptions {
   readonly initial?: number | undefined;
   /** Events kept while the reader is at the end, 20,000 if absent. */
   readonly most?: number | undefined;
+  /** Where messages are kept until the server has them; the browser's `localStorage` if absent, and if there is one. */
+  readonly storage?: MessageStorage | undefined;
 }
 
-export interface SessionView {
+/** What is said, decided and stopped is as with a `Sender`; messages stay in `outgoing` until their events are here. */
+export interface SessionView extends Pick<Sender, 'send' | 'retrySend' | 'discardSend' | 'decide'> {
   getSnapshot(): SessionSnapshot;
   /** Called at most once per animation frame, every 100 ms where there are none. Returns how to listen no more. */
   subscribe(listener: () => void): () => void;
@@ -31,5 +35,8 @@ export interface SessionView {
   keepAll(): () => void;
   /** Severs the connection and comes back from the cursor; cuts a wait short. */
   reconnect(): void;
+  /** Ends the view. What is still unsent is kept, and goes out when the session is opened again. */
   stop(): void;
+  /** Asks the agent to stop: this turn, or the one that is under way as far as it is known here. Rejects as `decide` does. */
+  stopTurn(turn?: string): Promise<Stopped>;
 }

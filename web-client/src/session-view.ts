@@ -6,6 +6,7 @@ import type { Follower, FollowerStatus } from './follow-session.ts';
 import { oncePerFrame } from './frame-schedule.ts';
 import type { Reset } from './recipient.ts';
 import type { SessionEvent } from './session-event.ts';
+import { createSessionAgent } from './session-agent.ts';
 import { createSessionServer } from './session-server.ts';
 import type { SessionSnapshot } from './session-snapshot.ts';
 import type { SessionView, SessionViewOptions } from './session-view-shape.ts';
@@ -50,6 +51,8 @@ export function createSessionView(options: SessionViewOptions, world = createSur
     hasOlder: false,
     isLoadingOlder: false,
     isLeading: false,
+    turn: { state: 'idle' },
+    outgoing: [],
   };
   let snapshot = state;
 
@@ -61,10 +64,13 @@ export function createSessionView(options: SessionViewOptions, world = createSur
       head: Math.max(state.head, follower?.head ?? 0),
       hasOlder: firstNow() > state.floor + 1,
       isLeading: follower?.isLeading ?? false,
+      ...agent.show(state),
     };
     listeners.forEach((listener) => listener());
     waiting.splice(0).forEach((resolve) => resolve());
   });
+
+  const agent = createSessionAgent(options, server, world, publishSoon);
 
   function change(changes: Partial<SessionSnapshot>): void {
     state = { ...state, ...changes };
@@ -82,6 +88,7 @@ export function createSessionView(options: SessionViewOptions, world = createSur
   function absorb(): void {
     if (arrived.length === 0) return;
     const grown = grow(state, arrived);
+    agent.take(arrived);
     arrived = [];
     // While an older page is on its way, its place must stay where it is.
     state = { ...state, ...(isAtEnd && keepers.size === 0 && loading === undefined ? trim(grown, most) : grown) };
@@ -126,6 +133,7 @@ export function createSessionView(options: SessionViewOptions, world = createSur
       const page = await readFirstPage({ server, limit: initial, world, signal, show, onWait });
       const { events, last, head, floor } = page;
       from = last ?? head;
+      agent.take(events, from);
       change({ ...grow(emptyWindow, events), cursor: from, head, floor });
       if (events.length > 0) await options.onEvents?.(events);
     }
@@ -162,6 +170,7 @@ export function createSessionView(options: SessionViewOptions, world = createSur
     absorb();
     edition.abort();
     edition = new AbortController();
+    agent.reset();
     const isExpired = reason === 'expired';
     change({ ...(isExpired ? above(state, floor) : emptyWindow), reset, cursor: floor, floor, head });
     if (!isExpired && after === undefined) {
@@ -206,6 +215,7 @@ export function createSessionView(options: SessionViewOptions, world = createSur
   function stop(): void {
     edition.abort();
     lifetime.abort();
+    agent.close();
     if (state.status.state !== 'stopped') show({ state: 'stopped', end: { kind: 'aborted' } });
   }
 
@@ -235,5 +245,6 @@ export function createSessionView(options: SessionViewOptions, world = createSur
     keepAll,
     reconnect: () => (follower === undefined ? cutWait?.() : follower.reconnect()),
     stop,
+    ...agent.actions,
   };
 }

@@ -91,7 +91,7 @@ const messageOf = ({ event }: Draft, id: unknown): string =>
 function endMessage(draft: Draft, state?: 'failed' | 'cancelled', error?: unknown): boolean {
   const { stream, message } = draft.memory;
   draft.finish(stream);
-  if (state !== undefined) showTurn(draft, draft.turn ?? messageOf(draft, message), state, error);
+  if (state !== undefined) showTurn(draft, draft.turn ?? messageOf(draft, message), state, { error });
   return true;
 }
 

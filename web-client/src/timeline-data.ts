@@ -1,9 +1,11 @@
 /** What producers wrote is not trusted to have the shape that its type promises. */
+import type { TurnError } from './timeline-item.ts';
 
 /** The members that are read of any event's data, or of a chunk of the AI SDK. */
 type Field =
   | 'approval'
   | 'approvalId'
+  | 'approvals'
   | 'approved'
   | 'args'
   | 'attempt'
@@ -17,11 +19,14 @@ type Field =
   | 'error'
   | 'errorText'
   | 'id'
+  | 'inMs'
   | 'input'
+  | 'inputs'
   | 'inputTextDelta'
   | 'key'
   | 'message'
   | 'messageId'
+  | 'onBusy'
   | 'output'
   | 'parts'
   | 'preliminary'
@@ -34,6 +39,7 @@ type Field =
   | 'toolCallId'
   | 'toolName'
   | 'transient'
+  | 'try'
   | 'turn'
   | 'type';
 
@@ -45,6 +51,12 @@ export const fieldsOf = (value: unknown): Fields | undefined =>
 export const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
 
 export const numberOf = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined);
+
+/** What went wrong, as an event of a turn tells it. */
+export function errorOf(value: unknown): TurnError | undefined {
+  const { code, message } = fieldsOf(value) ?? {};
+  return typeof message === 'string' ? { code: textOf(code) ?? '', message } : undefined;
+}
 
 /** A text, or the joined text parts of a list; `joined` where there is none at all; undefined for what is no content. */
 export function contentOf(content: unknown, joined: string): string | undefined {

@@ -3,7 +3,7 @@ import type { SessionEvent } from './session-event.ts';
 import { fieldsOf, numberOf, textOf } from './timeline-data.ts';
 import type { TimelineItem } from './timeline-item.ts';
 import { cover, lookUp } from './timeline-layers.ts';
-import type { Layers } from './timeline-layers.ts';
+import type { Memory, Slot, Tries } from './timeline-memory.ts';
 
 type Kind = TimelineItem['kind'];
 export type ItemOf<K extends Kind> = Extract<TimelineItem, { kind: K }>;
@@ -17,36 +17,10 @@ type Body<K extends Kind> = K extends Kind
 type Space = Kind | 'part-message' | 'part-reasoning';
 type KindIn<S extends Space> = S extends `part-${infer K extends Kind}` ? K : S extends Kind ? S : never;
 
-export interface Slot {
-  readonly place: number;
-  /** Its text is final. */
-  readonly isSealed: boolean;
-}
-
-export interface Tries {
-  /** What the newest attempt did lies from here on. */
-  readonly from: number;
-  readonly attempt: number | undefined;
-}
-
-/** What the next fold has to know beside the items. A place is a position among them. */
-export interface Memory {
-  readonly slots: Layers<Slot>;
-  readonly tries: Layers<Tries>;
-  /** Turns that began and have not ended, the last one last. */
-  readonly open: readonly string[];
-  /** The place of a thought that nothing has followed yet, else -1. */
-  readonly thought: number;
-  /** Where the AI SDK's current message and its current step began, and the message's id. */
-  readonly stream: number;
-  readonly step: number;
-  readonly message: string;
-}
-
-export const emptyMemory: Memory = { slots: [], tries: [], open: [], thought: -1, stream: 0, step: 0, message: '' };
-
 /** A session has one turn at a time; what never ends must not pile up. */
 const MOST_OPEN = 16;
+/** They may carry the number that the next attempt would have had, so that nobody else writes with it. */
+const afterwards = /^turn\.(?:steered|stopping|retrying|completed|failed|cancelled)$/;
 
 export interface Found<K extends Kind> extends Slot {
   readonly item: ItemOf<K>;
@@ -82,22 +56,26 @@ export class Draft {
     return { ...this.memory, slots: cover(slots, this.#slots), tries: cover(tries, this.#tries) };
   }
 
-  note(more: Partial<Pick<Memory, 'thought' | 'stream' | 'step' | 'message'>>): void {
+  note(more: Partial<Pick<Memory, 'thought' | 'stream' | 'step' | 'message' | 'asked'>>): void {
     if (!this.isStale) this.memory = { ...this.memory, ...more };
   }
 
-  /** A higher attempt than the turn's last one abandons what that one did. */
+  /** A higher attempt than the turn's last one abandons what that one did. How an attempt ended begins none. */
   enter(event: SessionEvent): void {
-    const named = event.type.startsWith('turn.') ? fieldsOf(event.data) : undefined;
-    const turn = textOf(named?.turn) ?? textOf(event.turn) ?? this.memory.open.at(-1);
+    const { type } = event;
+    const named = /^(?:turn|approval)\./.test(type) ? fieldsOf(event.data) : undefined;
+    const ofTurn = textOf(named?.turn) ?? textOf(event.turn);
+    // What was taken back before any turn began is of none.
+    const turn = ofTurn ?? (type === 'turn.cancelled' ? undefined : this.memory.open.at(-1));
     const known = turn === undefined ? undefined : this.#triesOf(turn);
+    const attempt = numberOf(named?.attempt) ?? numberOf(event.attempt) ?? known?.attempt;
     this.event = event;
     this.turn = turn;
-    this.attempt =
-      turn === undefined ? undefined : (numberOf(named?.attempt) ?? numberOf(event.attempt) ?? known?.attempt);
+    this.attempt = turn === undefined ? undefined : attempt;
     this.isStale = (this.attempt ?? 0) < (known?.attempt ?? 0);
     if (turn === undefined || this.isStale || (known !== undefined && known.attempt === this.attempt)) return;
     const isNewer = known?.attempt !== undefined;
+    if (isNewer && afterwards.test(type)) return;
     if (isNewer) this.abandon(known.from);
     this.#tries.set(turn, {
       from: isNewer || known === undefined ? this.items.length : known.from,
@@ -145,6 +123,11 @@ export class Draft {
     this.#put(place, item, change as Partial<TimelineItem>, this.event.sequence);
   }
 
+  /** As part of what happens to something else. */
+  amend<K extends Kind>({ place, item }: Found<K>, change: Partial<Body<K>>): void {
+    this.#put(place, item, change as Partial<TimelineItem>);
+  }
+
   /** What the id stands for has its final text. */
   seal(space: Space, id: string): void {
     const found = this.find(space, id);
@@ -159,6 +142,11 @@ export class Draft {
   /** The event's turn is over: nothing of it is still being written. */
   end(): void {
     this.#reopen();
+    this.halt();
+  }
+
+  /** The event's attempt is. */
+  halt(): void {
     this.finish(this.#triesOf(this.turn as string)?.from ?? 0);
   }
 

@@ -5,7 +5,9 @@ import { contentOf, fieldsOf, textOf } from './timeline-data.ts';
 import type { Fields } from './timeline-data.ts';
 import type { Draft } from './timeline-draft.ts';
 import type { TurnItem } from './timeline-item.ts';
-import { callTool, decide, requireApproval, say, settleTool, showTurn } from './timeline-moves.ts';
+import { callTool, decide, requireApproval, say, settleTool, showTurn, voidAsked } from './timeline-moves.ts';
+
+const MOST_ASKED = 64;
 
 /** Whether the data is what the type promises. */
 type Apply = (draft: Draft, data: Fields) => boolean;
@@ -25,10 +27,14 @@ const known: ReadonlyMap<string, Apply> = new Map<string, Apply>([
     (draft, { call, result, error }) =>
       settleTool(draft, call, (error ?? null) === null ? { state: 'done', result } : { state: 'failed', error }),
   ],
-  ['approval.required', (draft, data) => requireApproval(draft, data.approval, data)],
+  ['approval.required', askPerson],
   ['approval.decided', (draft, { approval, decision, by, comment }) => decide(draft, approval, decision, by, comment)],
   ['turn.started', turnTo('running')],
   ['turn.waiting', turnTo('waiting')],
+  ['turn.requested', isSaid],
+  ['turn.steered', isSaid],
+  ['turn.stopping', isSaid],
+  ['turn.retrying', endAttempt],
   ['turn.completed', turnTo('completed')],
   ['turn.failed', turnTo('failed')],
   ['turn.cancelled', turnTo('cancelled')],
@@ -63,15 +69,37 @@ function complete(draft: Draft, { message, role, content }: Fields): boolean {
   return true;
 }
 
+/** In vain it was asked as long as nobody decides before the turn is over. The AI SDK's own questions outlive their turn. */
+function askPerson(draft: Draft, data: Fields): boolean {
+  const { approval } = data;
+  if (!requireApproval(draft, approval, data)) return false;
+  if (draft.turn !== undefined)
+    draft.note({ asked: [...draft.memory.asked.slice(1 - MOST_ASKED), approval as string] });
+  return true;
+}
+
+/** It changes what the agent does now, and nothing of what it did. */
+function isSaid(): boolean {
+  return true;
+}
+
+function endAttempt(draft: Draft): boolean {
+  if (draft.turn !== undefined) draft.halt();
+  return draft.turn !== undefined;
+}
+
 function turnTo(state: TurnItem['state']): Apply {
-  return (draft, { error }) => {
+  return (draft, data) => {
     const { turn, isStale } = draft;
-    if (turn === undefined) return false;
-    showTurn(draft, turn, state, error);
-    if (isStale) return true;
+    if (turn === undefined && state !== 'cancelled') return false;
+    showTurn(draft, turn ?? '', state, data);
+    if (isStale || turn === undefined) return true;
     if (state === 'running') draft.begin();
     else if (state === 'waiting') draft.pause();
-    else draft.end();
+    else {
+      draft.end();
+      voidAsked(draft);
+    }
     return true;
   };
 }

@@ -58,13 +58,19 @@ export interface ApprovalItem extends Entry {
   readonly decision?: string | undefined;
   readonly by?: string | undefined;
   readonly comment?: string | undefined;
+  /** Its turn is over, and nobody had decided: there is nothing to decide any more. */
+  readonly isVoid?: boolean | undefined;
 }
 
 /** Where a turn began, and how it ended. A turn that waited and goes on is the same item. */
 export interface TurnItem extends Entry {
   readonly kind: 'turn';
+  /** Empty: messages were taken back before any turn began. */
   readonly turn: string;
+  /** The fence, which grows with every attempt in the session: no count of tries. */
   readonly attempt: number;
+  /** Which try at the turn it is, where the server tells. */
+  readonly try?: number | undefined;
   readonly state: 'running' | 'waiting' | 'completed' | 'failed' | 'cancelled';
   readonly error?: TurnError | undefined;
 }

@@ -1,5 +1,5 @@
 /** The moves that both vocabularies make: Ledgerline's own events and the AI SDK's chunks. False: what came is not understood. */
-import { fieldsOf, textOf } from './timeline-data.ts';
+import { errorOf, textOf } from './timeline-data.ts';
 import type { Fields } from './timeline-data.ts';
 import type { Draft } from './timeline-draft.ts';
 import type { ToolItem, TurnItem } from './timeline-item.ts';
@@ -57,6 +57,17 @@ export function requireApproval(draft: Draft, approval: unknown, { call, tool, a
   return true;
 }
 
+/** The turn that asked is over, so nobody can decide any more. */
+export function voidAsked(draft: Draft): void {
+  const asked = draft.memory.asked.filter((approval) => {
+    const found = draft.find('approval', approval);
+    if (found === undefined || found.item.turn !== draft.turn) return found !== undefined;
+    if (found.item.decision === undefined && !found.item.isAbandoned) draft.amend(found, { isVoid: true });
+    return false;
+  });
+  draft.note({ asked });
+}
+
 /** The first decision stands. */
 export function decide(draft: Draft, approval: unknown, decision: unknown, by: unknown, comment: unknown): boolean {
   if (typeof approval !== 'string' || typeof decision !== 'string') return false;
@@ -69,17 +80,21 @@ export function decide(draft: Draft, approval: unknown, decision: unknown, by: u
   return true;
 }
 
-/** A turn that waited goes on as the same item; one that ended and starts again is another. */
-export function showTurn(draft: Draft, turn: string, state: TurnItem['state'], error?: unknown): void {
-  const { code, message } = fieldsOf(error) ?? {};
+/**
+ * A turn that waited or is tried again goes on as the same item; one that ended and starts again is another. Messages that
+ * were taken back before any turn began are one without an id.
+ */
+export function showTurn(draft: Draft, turn: string, state: TurnItem['state'], { error, try: number }: Fields): void {
+  const found = draft.find('turn', turn);
   const body = {
     turn,
     attempt: draft.attempt ?? 1,
     state,
-    error: typeof message === 'string' ? { code: textOf(code) ?? '', message } : undefined,
+    error: errorOf(error),
+    ...(typeof number === 'number' && { try: number }),
   };
-  const found = draft.find('turn', turn);
   const isOver = found !== undefined && found.item.state !== 'running' && found.item.state !== 'waiting';
-  if (found?.item.isAbandoned === draft.isStale && !(isOver && state === 'running')) draft.change(found, body);
+  const goesOn = found?.item.isAbandoned === draft.isStale && !(isOver && state === 'running') && turn !== '';
+  if (goesOn) draft.change(found, body);
   else draft.add({ kind: 'turn', ...body }, 'turn', turn);
 }

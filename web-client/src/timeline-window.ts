@@ -4,9 +4,9 @@ import { emptyTimeline, foldEvents } from './timeline.ts';
 import type { Timeline } from './timeline.ts';
 import { fieldsOf } from './timeline-data.ts';
 import type { Fields } from './timeline-data.ts';
-import type { Slot, Tries } from './timeline-draft.ts';
 import type { TimelineItem } from './timeline-item.ts';
 import { memoryOf, remember } from './timeline-memory.ts';
+import type { Slot, Tries } from './timeline-memory.ts';
 
 /**
  * Without the items that ended before `sequence`. One that reaches over it stays whole, and so does what a turn that
@@ -57,7 +57,7 @@ function isUnfinished(item: TimelineItem): boolean {
     case 'tool':
       return item.state === 'running';
     case 'approval':
-      return item.decision === undefined;
+      return item.decision === undefined && item.isVoid !== true;
     case 'turn':
       return true;
     case 'other':

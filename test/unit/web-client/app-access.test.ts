@@ -1,7 +1,14 @@
 /** The page's token: taken from the address, kept for all tabs, and gone from all of them when one signs out. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { readStored, writeStored } from '../../../web-client/app/base/stored.ts';
-import { onTokenInAddress, readToken, subjectOf, takeTokenFromAddress } from '../../../web-client/app/access/token.ts';
+import {
+  hasScope,
+  onTokenInAddress,
+  readToken,
+  subjectOf,
+  takeTokenFromAddress,
+} from '../../../web-client/app/access/token.ts';
+import { forgetDrafts } from '../../../web-client/app/composer/draft.ts';
 
 /** What a browser gives a page, as far as this is concerned; the tabs share the storage. */
 function openTab(storage: Map<string, string>, hash = '') {
@@ -65,6 +72,20 @@ test('what another tab signs out is signed out here, where the token was taken',
   expect(readToken()).toBeUndefined();
 });
 
+test('what was being written is forgotten, and nothing else, whether it is stored or held', () => {
+  openTab(storage);
+  const { localStorage: kept } = globalThis;
+  writeStored('draft.s1', 'half a thought');
+  writeStored('theme', 'light');
+  vi.stubGlobal('localStorage', Object.assign(Object.fromEntries(storage), kept));
+  forgetDrafts();
+  expect([...storage.keys()]).toEqual(['ledgerline.theme']);
+  vi.stubGlobal('localStorage', undefined);
+  writeStored('draft.s2', 'another');
+  forgetDrafts();
+  expect(readStored('draft.s2')).toBeUndefined();
+});
+
 test('where storage is forbidden the page keeps what it was given until it is closed', () => {
   openTab(storage);
   vi.stubGlobal('localStorage', undefined);
@@ -88,4 +109,21 @@ describe('whose a token is', () => {
       expect(subjectOf(token)).toBe(token);
     },
   );
+});
+
+describe('what a token may', () => {
+  const tokenOf = (claims: object) => `x.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.y`;
+
+  test('is what its scope says, word by word', () => {
+    const token = tokenOf({ scope: 'read rewrite' });
+    expect([hasScope(token, 'read'), hasScope(token, 'write'), hasScope(token, 'send')]).toEqual([true, false, false]);
+  });
+
+  test('is for the server to say where the token cannot be read', () => {
+    expect([hasScope('opaque', 'write'), hasScope(tokenOf({}), 'write'), hasScope('', 'send')]).toEqual([
+      true,
+      true,
+      true,
+    ]);
+  });
 });

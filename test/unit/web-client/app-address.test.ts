@@ -18,11 +18,19 @@ describe('the address', () => {
     ['?session=demo&at=1e3', { session: 'demo' }],
     ['?session=&at=7', { at: 7 }],
     ['?session=a%20b', { session: 'a b' }],
+    ['?view=turns', { view: 'turns' }],
+    ['?view=anything', {}],
+    ['?session=demo&view=turns', { session: 'demo' }],
   ])('%s is read', (search, address) => expect(readAddress(search)).toEqual(address));
 
-  test.each([{}, { session: 'demo' }, { session: 'demo', at: 123 }, { session: 'a b&c=d' }])(
-    'is written so that it is read back: %o',
-    (address) => expect(readAddress(writeAddress(address).replace('./', ''))).toEqual(address),
+  test.each([
+    {},
+    { view: 'turns' } as const,
+    { session: 'demo' },
+    { session: 'demo', at: 123 },
+    { session: 'a b&c=d' },
+  ])('is written so that it is read back: %o', (address) =>
+    expect(readAddress(writeAddress(address).replace('./', ''))).toEqual(address),
   );
 
   test('gives up its token', () => {

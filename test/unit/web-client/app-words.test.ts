@@ -4,7 +4,9 @@ import { findAnnouncement } from '../../../web-client/app/conversation/announcem
 import { toChunks } from '../../../web-client/app/conversation/chunks.ts';
 import { toSpokenStatus, toStatusWords } from '../../../web-client/app/conversation/status-words.ts';
 import {
+  formatAge,
   formatBytes,
+  formatElapsed,
   formatMilliseconds,
   formatRange,
   jsonBytes,
@@ -122,4 +124,14 @@ test('numbers are written for people', () => {
     '2 readers',
   ]);
   expect([jsonBytes({ text: 'é' }), jsonBytes(undefined)]).toEqual([13, 0]);
+});
+
+test('times are written for people, whatever the clocks say', () => {
+  const at = '2026-11-30T04:00:00.000Z';
+  const ages = [-5_000, 59_000, 60_000, 3_599_000, 2 * 3_600_000, 50 * 3_600_000].map((ms) =>
+    formatAge(at, Date.parse(at) + ms),
+  );
+  expect(ages).toEqual(['now', 'now', '1 min ago', '59 min ago', '2 h ago', '2 d ago']);
+  expect(formatAge('no time', 0)).toBe('');
+  expect([-1, 8_900, 200_000, 7_500_000].map(formatElapsed)).toEqual(['0 s', '8 s', '3 min 20 s', '2 h 5 min']);
 });

@@ -6,7 +6,8 @@ import { useSession } from '../../../web-client/src/react.ts';
 import type { UsedSession, UseSessionOptions } from '../../../web-client/src/react.ts';
 import { renderHook } from '../../support/rendered-hook.ts';
 import type { RenderedHook } from '../../support/rendered-hook.ts';
-import { ScriptedSession } from '../../support/scripted-session.ts';
+import { problem, ScriptedSession } from '../../support/scripted-session.ts';
+import { MemoryStorage } from '../../support/sender-scene.ts';
 import { eventually } from '../../support/waits.ts';
 
 const optionsFor = (session: ScriptedSession, more: Partial<UseSessionOptions> = {}): UseSessionOptions => ({
@@ -121,6 +122,30 @@ describe('useSession', () => {
     await expectGone(hook, session);
   });
 
+  test('says something, shows it until its event is there, and tells what the agent does', async () => {
+    const session = new ScriptedSession(5);
+    const hook = await renderHook(useSession, optionsFor(session, { storage: new MemoryStorage() }));
+    await holds(hook, 5);
+    const { send, stop, decide } = hook.now;
+    expect(await send('Hello', { onBusy: 'interrupt' })).toEqual({ sequence: 6 });
+    await eventually('its event is shown', () => hook.now.timeline.items.some(({ kind }) => kind === 'message'));
+    expect(hook.now).toMatchObject({ outgoing: [], turn: { state: 'queued' } });
+    session.meet = ({ path }) => {
+      if (path.endsWith('/stop')) return Response.json({ stopping: false, stopped: true, state: 'idle' });
+      return path.endsWith('/decisions') ? Response.json({ sequence: 7, state: 'ready' }) : problem(403, 'forbidden');
+    };
+    expect(await stop()).toMatchObject({ stopped: true });
+    expect(await decide('a1', 'approved')).toMatchObject({ decision: 'approved', isOurs: true });
+    await expect(send('No')).rejects.toMatchObject({ problem: 'forbidden' });
+    await eventually('it is shown as refused', () => hook.now.outgoing[0]?.state === 'refused');
+    const [{ key } = { key: '' }] = hook.now.outgoing;
+    session.meet = () => undefined;
+    hook.now.retrySend(key);
+    await eventually('it is there', () => hook.now.outgoing.length === 0);
+    hook.now.discardSend(key);
+    await expectGone(hook, session);
+  });
+
   test('follows nothing without a session', async () => {
     const session = new ScriptedSession(5);
     const hook = await renderHook(useSession, optionsFor(session, { session: undefined }));
@@ -128,6 +153,9 @@ describe('useSession', () => {
     await hook.now.loadOlder();
     await hook.now.loadBackTo(1);
     hook.now.reconnect();
+    hook.now.retrySend('k');
+    await expect(hook.now.send('Hello')).rejects.toMatchObject({ code: 'aborted' });
+    await expect(hook.now.stop()).rejects.toMatchObject({ code: 'aborted' });
     expect(session.asked).toEqual([]);
     await hook.render(optionsFor(session));
     await holds(hook, 5);

@@ -335,6 +335,115 @@ describe('turns', () => {
   });
 });
 
+describe('turns of the server', () => {
+  const of = (type: string, turn: string, attempt: number, more: object = {}): Line => [
+    type,
+    { turn, attempt, ...more },
+    { turn, attempt },
+  ];
+  const said = (turn: string, attempt: number, message: string, text: string): Line => [
+    'text.delta',
+    { message, text },
+    { turn, attempt },
+  ];
+
+  test('may begin at any attempt, and nothing of another turn is void by it', () => {
+    const items = show(
+      of('turn.started', 't1', 4, { try: 1, inputs: [] }),
+      said('t1', 4, 'm1', 'one'),
+      of('turn.completed', 't1', 4, { inputs: [] }),
+      of('turn.started', 't2', 9, { try: 2, inputs: [] }),
+      said('t2', 9, 'm2', 'two'),
+    );
+    expect(items.map(({ isAbandoned }) => isAbandoned)).toEqual([false, false, false, false]);
+    expect(items.filter(({ kind }) => kind === 'turn')).toMatchObject([
+      { turn: 't1', attempt: 4, try: 1 },
+      { turn: 't2', attempt: 9, try: 2 },
+    ]);
+  });
+
+  test('that are tried again fold what the lost attempt left unfinished, when the next one begins, and not before', () => {
+    const lines: Line[] = [
+      of('turn.started', 't1', 4, { try: 1, inputs: [] }),
+      said('t1', 4, 'm1', 'lost'),
+      of('turn.retrying', 't1', 4, { reason: 'lost', inMs: 500 }),
+    ];
+    expect(show(...lines)).toMatchObject([
+      { kind: 'turn', state: 'running' },
+      { text: 'lost', isComplete: true, isAbandoned: false },
+    ]);
+    const next = of('turn.started', 't1', 5, { try: 2, inputs: [] });
+    expect(show(...lines, next, said('t1', 5, 'm1', 'kept'))).toMatchObject([
+      { kind: 'turn', isAbandoned: true },
+      { text: 'lost', isAbandoned: true },
+      { kind: 'turn', isAbandoned: false, attempt: 5, try: 2 },
+      { text: 'kept', isAbandoned: false },
+    ]);
+  });
+
+  test.each([4, 5])('that are stopped keep what was written, by whichever number their end has: %i', (attempt) => {
+    for (const type of ['turn.cancelled', 'turn.failed', 'turn.completed']) {
+      const items = show(
+        of('turn.started', 't1', 4, { try: 1, inputs: [] }),
+        said('t1', 4, 'm1', 'so far'),
+        of('turn.stopping', 't1', attempt, { by: 'me', mode: 'stop' }),
+        of(type, 't1', attempt, { inputs: [], reason: 'forced' }),
+      );
+      expect(items).toMatchObject([
+        { kind: 'turn', state: type.slice(5) },
+        { text: 'so far', isComplete: true, isAbandoned: false },
+      ]);
+      expect(items).toHaveLength(2);
+    }
+  });
+
+  test('that nobody began are one that was cancelled, and touch none that is open', () => {
+    const items = show(
+      of('turn.started', 't1', 4, { try: 1, inputs: [] }),
+      ['turn.cancelled', { inputs: [1], reason: 'stopped', by: 'me' }],
+      ['turn.cancelled', { inputs: [2], reason: 'stopped', by: 'me' }],
+    );
+    expect(items).toMatchObject([
+      { kind: 'turn', turn: 't1', state: 'running' },
+      { kind: 'turn', turn: '', state: 'cancelled' },
+      { kind: 'turn', turn: '', state: 'cancelled' },
+    ]);
+  });
+
+  test('say what they do without an item of its own', () => {
+    const lines: Line[] = [
+      of('turn.started', 't1', 4, { inputs: [] }),
+      of('turn.steered', 't1', 4, { inputs: [1] }),
+      of('turn.stopping', 't1', 4, { by: 'me', mode: 'stop' }),
+      ['turn.requested', { turn: 't1', by: 'me', inputs: [] }],
+    ];
+    expect(show(...lines).map(({ kind }) => kind)).toEqual(['turn']);
+  });
+
+  test('that are over make what they asked void, unless it was decided, or asked by the AI SDK', () => {
+    const ask = (approval: string): Line => of('approval.required', 't1', 4, { approval, reason: 'why' });
+    const lines: Line[] = [
+      of('turn.started', 't1', 4, { inputs: [] }),
+      ask('a'),
+      ask('b'),
+      of('turn.waiting', 't1', 4, { approvals: ['a', 'b'] }),
+      ['approval.decided', { turn: 't1', approval: 'b', decision: 'approved', by: 'Ada' }],
+      ['ui.chunk', { type: 'tool-approval-request', approvalId: 'c', toolCallId: 'x' }, { turn: 't1', attempt: 4 }],
+    ];
+    const voids = (...more: readonly Line[]): (boolean | undefined)[] =>
+      show(...lines, ...more).flatMap((item) => (item.kind === 'approval' ? [item.isVoid] : []));
+    expect(voids()).toEqual([undefined, undefined, undefined]);
+    expect(voids(of('turn.cancelled', 't1', 4, { inputs: [] }))).toEqual([true, undefined, undefined]);
+    expect(voids(of('turn.completed', 't2', 9, { inputs: [] }))).toEqual([undefined, undefined, undefined]);
+  });
+
+  test('whose decision is all that is there know whose it is', () => {
+    expect(show(['approval.decided', { turn: 't1', approval: 'a', decision: 'denied', by: 'Ada' }])).toMatchObject([
+      { kind: 'approval', turn: 't1', decision: 'denied' },
+    ]);
+  });
+});
+
 describe('chunks of the AI SDK', () => {
   test('are the same items as the events', () => {
     const items = show(
