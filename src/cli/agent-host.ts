@@ -2,6 +2,7 @@
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { createMetrics } from '../base/metrics.ts';
+import type { Metrics } from '../base/metrics.ts';
 import { startAll, stopAll } from '../base/service.ts';
 import type { Service } from '../base/service.ts';
 import type { Bus } from '../bus/bus.ts';
@@ -23,6 +24,13 @@ export interface AgentHostOptions {
   /** For people who ask which worker runs a turn. */
   readonly name?: string | undefined;
   readonly hasWatchdog?: boolean;
+  /** The process's, if it shows them. */
+  readonly metrics?: Metrics;
+}
+
+export interface AgentHost extends Service {
+  /** A round trip to the ledger; rejects when there is none. */
+  ready(): Promise<void>;
 }
 
 export function createAgentHost({
@@ -33,8 +41,8 @@ export function createAgentHost({
   clock,
   name,
   hasWatchdog = false,
-}: AgentHostOptions): Service {
-  const metrics = createMetrics();
+  metrics = createMetrics(),
+}: AgentHostOptions): AgentHost {
   const bounds = { leaseMs: config.leaseMs };
   const common = { url: config.databaseUrl, prepare: config.databasePrepare, log, metrics, clock };
   const ledger = createLedger({ ...common, bounds, work: sessionWork });
@@ -56,5 +64,6 @@ export function createAgentHost({
     name: 'agent',
     start: () => startAll(services, log),
     stop: () => stopAll(services, log),
+    ready: () => ledger.ready(),
   };
 }

@@ -2,18 +2,27 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { createLog } from '../base/log.ts';
 import { limits } from '../base/limits.ts';
+import { createMetrics, watchProcess } from '../base/metrics.ts';
 import { startAll, stopAll } from '../base/service.ts';
+import type { Service } from '../base/service.ts';
 import { readWorkerConfig } from '../config.ts';
+import { createListener } from '../http/listener.ts';
+import { createWorkerApp } from '../http/worker-app.ts';
 import { loadAgent } from './agent-file.ts';
 import { createAgentHost } from './agent-host.ts';
 import type { Context } from './context.ts';
+import { explainPort } from './port.ts';
 import { processBus } from './process-bus.ts';
 import { requireSchema } from './serve.ts';
 import { stopped } from './stopped.ts';
 
+/** Collectors are on other hosts, and no label names a session. */
+const LISTEN_HOST = '0.0.0.0';
+
 interface WorkerCommandOptions {
   readonly concurrency?: number;
   readonly name?: string;
+  readonly port?: number;
 }
 
 export function workerCommand(context: Context): Command {
@@ -31,6 +40,7 @@ export function workerCommand(context: Context): Command {
       "for people who ask who runs a turn (default: the agent's name and the host's)",
       workerName,
     )
+    .option('-p, --port <port>', 'serve /healthz, /readyz and /metrics there, 0 picks a free one (default: none)', port)
     .addHelpText('after', '\nExample:\n  DATABASE_URL=postgres://… NATS_URL=nats://… ledgerline worker agent.js\n')
     .action((file: string, options: WorkerCommandOptions) => work(context, file, options));
 }
@@ -48,13 +58,37 @@ async function work(context: Context, file: string, options: WorkerCommandOption
     );
   }
   const bus = processBus(config, log, clock);
-  const host = createAgentHost({ agent, config, bus, log, clock, name: options.name, hasWatchdog: true });
-  const services = [bus, host];
-  await startAll(services, log);
+  const metrics = createMetrics();
+  const host = createAgentHost({ agent, config, bus, log, clock, name: options.name, hasWatchdog: true, metrics });
+  const isDraining = (): boolean => context.stop.aborted;
+  const listeners: Service[] =
+    options.port === undefined
+      ? []
+      : [
+          createListener({
+            name: 'worker listener',
+            app: createWorkerApp({ log, metrics, clock, isDraining, ready: () => host.ready() }),
+            host: LISTEN_HOST,
+            port: options.port,
+            isHttp2: false,
+            log,
+          }),
+        ];
+  // The listener lets go last: while turns are given back it says that the worker drains.
+  const services = [...listeners, bus, host];
+  if (listeners.length > 0) watchProcess(metrics);
+  await startAll(services, log).catch((thrown: unknown) => {
+    throw explainPort(thrown, { [options.port ?? 0]: '--port' });
+  });
   await stopped(context.stop);
   log.info('draining');
   await stopAll(services, log);
   log.info('stopped');
+}
+
+function port(text: string): number {
+  if (/^[0-9]{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text);
+  throw new InvalidArgumentError('It is a port: 0 to 65535, where 0 picks a free one.');
 }
 
 function concurrency(text: string): number {

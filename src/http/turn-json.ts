@@ -49,8 +49,8 @@ export const inputsText = (inputs: readonly Input[]): string =>
   `[${inputs.map(({ sequence, at, data }) => `{"sequence":${sequence},"at":"${at}","data":${data}}`).join(',')}]`;
 
 export function claimedText(claimed: ClaimedTurn): string {
-  const { session, turn, attempt, tryNumber, maxAttempts, leaseMs, deadline, head } = claimed;
-  const facts = { session, turn, attempt, try: tryNumber, maxAttempts, leaseMs, deadline, head };
+  const { session, turn, attempt, tryNumber, maxAttempts, leaseMs, deadline, remainingMs, head } = claimed;
+  const facts = { session, turn, attempt, try: tryNumber, maxAttempts, leaseMs, deadline, remainingMs, head };
   const decisions = claimed.decisions.map(({ approval, decision, by, comment, sequence }) => ({
     approval,
     decision,

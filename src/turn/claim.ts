@@ -48,6 +48,7 @@ export async function claim(
       maxAttempts: row.maxAttempts,
       leaseMs,
       deadline: row.deadline,
+      remainingMs: Math.max(0, row.remainingMs),
       head: after(started[index] ?? toSequence(1)),
       inputs: await readInputs(tx, session, turn),
       decisions: await readDecisions(tx, session, turn),

@@ -13,6 +13,7 @@ export interface TurnRow {
   readonly totalAttempts: number;
   readonly maxAttempts: number;
   readonly deadline: string;
+  readonly remainingMs: number;
   readonly isOverdue: boolean;
   readonly settledSequence: Sequence | null;
   readonly error: TurnError | null;
@@ -21,6 +22,7 @@ export interface TurnRow {
 const columns = (tx: Statements) => tx`
   t.turn_id as turn, t.status, t.policy, t.fence, t.attempts, t.total_attempts as "totalAttempts",
   t.max_attempts as "maxAttempts", ledgerline.utc_text(t.deadline) as deadline,
+  ceil(extract(epoch from t.deadline - clock_timestamp()) * 1000)::float8 as "remainingMs",
   t.deadline < clock_timestamp() as "isOverdue", t.settled_sequence as "settledSequence", t.error`;
 
 /** Read it after the head's lock, which guards it. */

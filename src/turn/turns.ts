@@ -79,6 +79,8 @@ export interface ClaimedTurn extends Attempt {
   /** In milliseconds from now; each append and renewal begins it anew. */
   readonly leaseMs: number;
   readonly deadline: string;
+  /** The same by the database's clock, in milliseconds from the claim. */
+  readonly remainingMs: number;
   /** The head at the claim: the sequence of this attempt's `turn.started`. */
   readonly head: Cursor;
   /** The messages it answers, in order; the same at every attempt. */

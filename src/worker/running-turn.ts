@@ -191,7 +191,7 @@ export function runTurn(claimed: ClaimedTurn, options: RunningTurnOptions): Runn
     attempt,
     lease,
     leaseMs: claimed.leaseMs,
-    deadlineMs: clock.now() + Date.parse(claimed.deadline) - clock.wall(),
+    deadlineMs: clock.now() + claimed.remainingMs,
     get isOver() {
       return life.state === 'over';
     },

@@ -132,6 +132,26 @@ describe('a worker', () => {
     return [{ type: 'message.completed', data: { message: 'm', role: 'assistant', content: 'on it' } }];
   } });`;
 
+  it('says on a port whether it is ready, and what it counts', async () => {
+    const { databaseUrl, say, until } = await stage();
+    const worker = startCli(['worker', file('slow.mjs', slow), '--port', '0'], {
+      folder: folder.path,
+      environment: { DATABASE_URL: databaseUrl },
+    });
+    const url = await eventually('it listens', () => /"url":"http:\/\/[^"]*:(\d+)"/.exec(worker.stderr())?.[1]);
+    const get = async (path: string) => {
+      const answer = await fetch(`http://127.0.0.1:${url}${path}`);
+      return { status: answer.status, text: await answer.text() };
+    };
+    expect(await get('/readyz')).toEqual({ status: 200, text: '{"status":"ready"}' });
+    await say('hello');
+    await until('turn.completed');
+    expect((await get('/metrics')).text).toMatch(/^ledgerline_claim_seconds_count 1$/m);
+    expect((await get('/sessions/s1')).status).toBe(404);
+    worker.signal('SIGTERM');
+    expect(await worker.exit).toBe(0);
+  });
+
   it('answers messages, and leaves in order when it is asked to, giving back what it has not finished [oban#328]', async () => {
     const { databaseUrl, say, until, events } = await stage();
     const first = start(file('slow.mjs', slow), databaseUrl, { LEDGERLINE_DRAIN_MS: '100' });

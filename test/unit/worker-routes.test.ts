@@ -32,6 +32,7 @@ const claimed: ClaimedTurn = {
   maxAttempts: 3,
   leaseMs: 30_000,
   deadline: '2026-11-30T08:00:00.000Z',
+  remainingMs: 14_400_000,
   head: toCursor(41),
   inputs: [
     {
@@ -75,7 +76,7 @@ describe('a claim', () => {
     });
     expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'application/json']);
     const facts =
-      '"turn":"t1","attempt":7,"try":1,"maxAttempts":3,"leaseMs":30000,"deadline":"2026-11-30T08:00:00.000Z","head":41';
+      '"turn":"t1","attempt":7,"try":1,"maxAttempts":3,"leaseMs":30000,"deadline":"2026-11-30T08:00:00.000Z","remainingMs":14400000,"head":41';
     expect(await answer.text()).toBe(
       `{"turns":[{"session":"s1",${facts},` +
         '"inputs":[{"sequence":40,"at":"2026-11-30T04:00:00.000Z","data":{"key":"k","n": 9007199254740993, "u":"\\u0000"}}],' +

@@ -421,7 +421,7 @@ describe('time', () => {
         turn = given;
         return new Promise(() => undefined);
       },
-      { deadline: '2026-11-30T00:01:00.000Z' },
+      { remainingMs: 60_000 },
     );
     await world.clock.advance(60_000);
     expect(whyOf(turn?.signal.reason)).toBe('deadline');
