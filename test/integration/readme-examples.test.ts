@@ -4,12 +4,15 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { endAll, startCli } from '../support/cli.ts';
 import { type Example, examplesOf } from '../support/examples.ts';
 import { call, closeSession } from '../support/gateway-calls.ts';
 import { type InProcessGateway, startInProcessGateway } from '../support/in-process-gateway.ts';
 import { type PackedClient, packClient } from '../support/packed-client.ts';
+import { freshDatabase } from '../support/services.ts';
 import { appendNumbers, newSession } from '../support/session-calls.ts';
+import { eventually } from '../support/waits.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const run = promisify(execFile);
@@ -18,7 +21,8 @@ const HANG_MS = 60_000;
 const examples = ['README.md', 'web-client/README.md'].flatMap(examplesOf);
 const isOf = ({ imports }: Example, ...packages: readonly string[]): boolean =>
   packages.some((name) => imports.some((specifier) => specifier === name || specifier.startsWith(`${name}/`)));
-const isRun = ({ language }: Example): boolean => language === 'js';
+const isAgent = (example: Example): boolean => isOf(example, 'ledgerline/worker');
+const isRun = (example: Example): boolean => example.language === 'js' && !isAgent(example);
 const compiled = examples.filter((example) => isOf(example, '@ledgerline/web-client'));
 
 let gateway: InProcessGateway;
@@ -33,7 +37,8 @@ afterAll(async () => {
 });
 
 test('every example is run, or compiled', () => {
-  expect(examples.filter((example) => !isRun(example) && !compiled.includes(example))).toEqual([]);
+  const isTried = (example: Example) => isRun(example) || isAgent(example) || compiled.includes(example);
+  expect(examples.filter((example) => !isTried(example))).toEqual([]);
   expect(examples.filter(isRun).length).toBeGreaterThanOrEqual(8);
   expect(compiled.filter(({ language }) => language === 'tsx').length).toBeGreaterThanOrEqual(2);
 });
@@ -73,6 +78,34 @@ test.each(examples.filter(isRun))('$place runs, says what it should, and ends by
     ]);
     expect(said).toEqual(example.code.includes('appendUIMessageStream') ? appendedChunks : appendedDeltas);
   }
+});
+
+test.each(examples.filter(isAgent))('$place answers what is sent to it', async ({ code }) => {
+  const database = await freshDatabase();
+  const own = await startInProcessGateway({ config: { databaseUrl: database.url } });
+  onTestFinished(async () => {
+    await endAll();
+    await own.stop();
+    await database.drop();
+  });
+  const folder = join(packed.folder, 'agent');
+  mkdirSync(folder);
+  writeFileSync(join(folder, 'agent.mjs'), code);
+  startCli(['worker', 'agent.mjs'], { folder, environment: { DATABASE_URL: database.url } });
+  const session = await newSession(own);
+  const token = await own.token({ sessions: [session], scope: 'send' });
+  const answer = await fetch(`${own.publicUrl}/sessions/${session}/messages`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ key: 'k', content: 'Where is order 7731?' }),
+  });
+  expect(answer.status).toBe(201);
+  const events = async () => {
+    const { text } = await call(own, 'GET', `/sessions/${session}/events`);
+    return (JSON.parse(text) as { events: { type: string; data: { text?: string } }[] }).events;
+  };
+  await eventually('the turn is over', async () => (await events()).at(-1)?.type === 'turn.completed');
+  expect((await events()).find(({ type }) => type === 'text.delta')?.data.text).toBe('You said: Where is order 7731?');
 });
 
 const appendedDeltas = [

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { LedgerlineError } from '../../src/base/errors.ts';
 import { limits } from '../../src/base/limits.ts';
-import { readClientConfig, readDatabaseConfig, readServerConfig } from '../../src/config.ts';
+import { readClientConfig, readDatabaseConfig, readServerConfig, readWorkerConfig } from '../../src/config.ts';
 
 const required = {
   DATABASE_URL: 'postgres://user:secret-password@db.example:5432/app',
@@ -168,4 +168,22 @@ describe('the database alone', () => {
     });
     expect(refusal(() => readDatabaseConfig({})).message).toMatch(/^DATABASE_URL is missing/);
   });
+});
+
+it('a worker needs the database alone, and has the rest in common with its servers', () => {
+  const env = { DATABASE_URL: required.DATABASE_URL, NATS_URL: 'nats://one:4222', LEDGERLINE_DRAIN_MS: '2000' };
+  const { databaseUrl, databasePrepare, natsUrl, natsSubjectRoot, leaseMs, logLevel, drainMs } = readServerConfig({
+    ...required,
+    ...env,
+  });
+  expect(readWorkerConfig(env)).toEqual({
+    databaseUrl,
+    databasePrepare,
+    natsUrl,
+    natsSubjectRoot,
+    leaseMs,
+    logLevel,
+    drainMs,
+  });
+  expect(refusal(() => readWorkerConfig({ LEDGERLINE_DRAIN_MS: 'soon' })).message.split('\n')).toHaveLength(2);
 });
