@@ -17,6 +17,7 @@ export async function retry(work: Work, session: string, turn: string, by: strin
   const head = await freeHead(tx, session);
   await turnWith(tx, session, turn, ['failed'], 'only a failed turn is tried again');
   const inputs = await inputSequences(tx, session, turn);
+  if (inputs.length === 0) throw answeredByAnother();
   const event = turnEvent('turn.retrying', { turn, attempt: head.fence, reason: 'asked', by, inputs, inMs: 0 });
   await work.move(head, { to: 'ready', turn, inMs: 0 }, [event]);
   await reopenTurn(tx, session, turn);
@@ -31,11 +32,7 @@ export async function rerun(work: Work, session: string, turn: string, by: strin
   const head = await freeHead(tx, session);
   await turnWith(tx, session, turn, ['done', 'failed', 'cancelled'], 'only a turn that is over is done anew');
   const inputs = await freeRequests(tx, session, turn);
-  if (inputs.length === 0) {
-    throw new LedgerlineError('turn_over', 'its messages are being answered by another turn already', {
-      turnStatus: 'done',
-    });
-  }
+  if (inputs.length === 0) throw answeredByAnother();
   const move: Move = { to: 'ready', turn: undefined, inMs: 0 };
   await work.move(head, move, [turnEvent('turn.requested', { turn, by, inputs })]);
   await acknowledgeTurn(tx, session, turn);
@@ -49,6 +46,10 @@ export async function acknowledge({ tx }: Work, session: string, turn: string): 
   await turnWith(tx, session, turn, ['failed', 'in_doubt'], 'only a failure is acknowledged');
   await acknowledgeTurn(tx, session, turn);
 }
+
+/** It was done anew before, and what it has for inputs is another turn's now. */
+const answeredByAnother = (): LedgerlineError =>
+  new LedgerlineError('turn_over', 'its messages were given to another turn: look there', { turnStatus: 'done' });
 
 /** Nothing is under way. */
 async function freeHead(tx: Statements, session: string): Promise<TurnHead> {

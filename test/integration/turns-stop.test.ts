@@ -305,6 +305,16 @@ describe('a person', () => {
     expect(await refusalOf(stage.turns.rerun(turn.session, turn.turn, 'ops'))).toMatchObject({ code: 'turn_busy' });
   });
 
+  test('cannot have a turn tried again whose messages were given to another', async () => {
+    const turn = await failing();
+    await stage.turns.rerun(turn.session, turn.turn, 'ops');
+    await stage.turns.finish(await stage.claimOne(), 'completed', []);
+    for (const act of ['retry', 'rerun'] as const) {
+      expect(await refusalOf(stage.turns[act](turn.session, turn.turn, 'ops'))).toMatchObject({ code: 'turn_over' });
+    }
+    expect(await stage.now(turn.session)).toMatchObject({ state: 'idle' });
+  });
+
   test('takes note of a failure, which is then listed no more', async () => {
     const turn = await failing();
     await stage.sessions.close(turn.session);
