@@ -1,7 +1,6 @@
-/** Says a text at the pace of a model, word by word, and listens between its sentences. */
+/** How the demo's agent speaks, thinks and uses tools: at the pace of a model, listening between its sentences. */
 import { sleep } from '../base/clock.ts';
 import type { AgentInput, AgentTurn } from '../worker/agent-turn.ts';
-import { tokenMs, tokens } from './demo-run.ts';
 
 /** Waits so long, or throws why there is nothing to wait for any more. */
 export type Pause = (delayMs: number, signal: AbortSignal) => Promise<void>;
@@ -42,5 +41,29 @@ async function utter(turn: AgentTurn, type: string, message: string, text: strin
   }
 }
 
+export interface ToolRun {
+  readonly tool: string;
+  readonly args: object;
+  readonly takesMs: number;
+  readonly result: object;
+}
+
+export async function runTool(turn: AgentTurn, call: string, run: ToolRun, pause: Pause): Promise<void> {
+  const { tool, args, takesMs, result } = run;
+  await turn.append('tool.call', { call, tool, args });
+  await pause(takesMs, turn.signal);
+  await turn.append('tool.result', { call, result });
+}
+
 /** With the space that follows each. */
 const sentences = (text: string): string[] => text.match(/[^]+?(?:[.!?][”*]*(?:\s+|$)|$)/gu) ?? [];
+
+/** Pieces of about the size that models emit: a short word with the space before it, or a part of a long one. */
+function tokens(text: string): string[] {
+  return text.match(/\s*\S{1,6}|\s+$/gu) ?? [];
+}
+
+/** Uneven as a model is, the same each time, and a little slower after a sentence. */
+function tokenMs(text: string, index: number): number {
+  return 30 + ((index * 37) % 71) + (/[.:?!]$/.test(text) ? 150 : 0);
+}

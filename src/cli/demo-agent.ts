@@ -1,4 +1,4 @@
-/** The agent of the development server: follows a script, or asks a model if there is one. */
+/** The agent of the development server: plays its part of the demo's story, and answers people by a script or a model. */
 import type { Agent } from '../worker/define-agent.ts';
 import { defineAgent } from '../worker/define-agent.ts';
 import type { AgentInput, AgentTurn, FinalEvent } from '../worker/agent-turn.ts';
@@ -7,14 +7,27 @@ import { contentText } from './demo-agent-conversation.ts';
 import { askModel } from './demo-agent-model.ts';
 import { asksForAct, planFor } from './demo-agent-plan.ts';
 import type { Plan } from './demo-agent-plan.ts';
-import { atItsPace, recite, speak, think } from './demo-agent-speech.ts';
+import { atItsPace, recite, runTool, speak, think } from './demo-agent-speech.ts';
 import type { Pause } from './demo-agent-speech.ts';
+import { playStory } from './demo-agent-story.ts';
+import { exchangeOf } from './demo-cast.ts';
 
+const TOOL_MS = 900;
+
+/** The story costs no tokens: a model, if there is one, is asked for people alone. */
 export function demoAgent(model: ModelConfig | undefined, pause: Pause = atItsPace): Agent {
-  return defineAgent({
-    name: 'demo-agent',
-    run: model === undefined ? (turn) => followScript(turn, pause) : (turn) => askModel(turn, model),
-  });
+  const answer = (turn: AgentTurn) => (model === undefined ? followScript(turn, pause) : askModel(turn, model));
+
+  /** A person who writes comes before the story, which then is over. */
+  async function run(turn: AgentTurn): Promise<readonly FinalEvent[]> {
+    const people = turn.inputs.filter((input) => exchangeOf(input) === undefined);
+    const [exchange] = turn.inputs.flatMap((input) => exchangeOf(input) ?? []);
+    if (exchange === undefined || people.length > 0) return answer({ ...turn, inputs: people });
+    const { final, joined } = await playStory(turn, exchange, pause);
+    return joined.length === 0 ? final : answer({ ...turn, inputs: joined });
+  }
+
+  return defineAgent({ name: 'demo-agent', run });
 }
 
 async function followScript(turn: AgentTurn, pause: Pause): Promise<FinalEvent[]> {
@@ -50,27 +63,13 @@ async function act(
   if (!turn.decisions.has(approval)) {
     await think(turn, `${message}:thought`, plan.thought, pause);
     const found = { order, item: 'Aurelia 400 espresso machine', delivered: 'this morning', price: '49.00 EUR' };
-    await runTool(turn, `${message}:lookup`, 'orders.lookup', { order }, found, pause);
+    const lookup = { tool: 'orders.lookup', args: { order }, takesMs: TOOL_MS, result: found };
+    await runTool(turn, `${message}:lookup`, lookup, pause);
     await recite(turn, message, plan.found, pause);
     await turn.append('message.completed', { message, role: 'assistant', content: plan.found });
   }
   const { decision } = await turn.approve(approval, { tool, args, reason: plan.reason });
   if (decision === 'denied') return plan.declined;
-  await runTool(turn, `${message}:act`, tool, args, plan.result, pause);
+  await runTool(turn, `${message}:act`, { tool, args, takesMs: TOOL_MS, result: plan.result }, pause);
   return plan.done;
-}
-
-const TOOL_MS = 900;
-
-async function runTool(
-  turn: AgentTurn,
-  call: string,
-  tool: string,
-  args: object,
-  result: object,
-  pause: Pause,
-): Promise<void> {
-  await turn.append('tool.call', { call, tool, args });
-  await pause(TOOL_MS, turn.signal);
-  await turn.append('tool.result', { call, result });
 }

@@ -1,13 +1,15 @@
-/** The story that the demo plays: a support agent looks into a damaged delivery, asks a person for leave, and answers. */
+/** The story of the demo: a customer reports a damaged delivery; a support agent looks into it, asks for leave, and answers. */
 
-/** One beat of the story; `demo-run` gives it ids and a pace. */
+/** What the customer says, and what the agent does about it. */
+export interface Exchange {
+  readonly question: string;
+  /** At most one of them, or of those behind it, is an approval; the last one is an answer. */
+  readonly beats: readonly Beat[];
+}
+
 export type Beat =
-  | { readonly kind: 'said'; readonly by: 'user'; readonly text: string }
-  | { readonly kind: 'turn'; readonly beats: readonly TurnBeat[] };
-
-export type TurnBeat =
   | { readonly kind: 'thought' | 'answer'; readonly text: string }
-  /** An answer of which no more came: its worker was killed, and another goes on from the last step that is known. */
+  /** An answer of which no more comes: the attempt fails, and the next one begins anew. */
   | { readonly kind: 'fragment'; readonly text: string }
   | {
       readonly kind: 'tool';
@@ -21,20 +23,29 @@ export type TurnBeat =
       readonly tool: string;
       readonly args: object;
       readonly reason: string;
-      readonly takesMs: number;
-      readonly by: string;
+      /** How the turn goes on behind it. */
+      readonly approved: readonly Beat[];
+      readonly denied: readonly Beat[];
     };
 
-export const demoScript: readonly Beat[] = [
+const refund = {
+  tool: 'refunds.create',
+  args: { order: '58213', amount: '9.95 EUR', reason: 'transit damage' },
+} as const;
+
+const bookCourier: Beat = {
+  kind: 'tool',
+  tool: 'couriers.book',
+  args: { sku: 'TANK-400', from: 'Utrecht-Noord', to: '3511', window: 'today' },
+  takesMs: 2_200,
+  result: { booking: 'CB-90417', window: '16:00 to 18:00', tracking: 'https://track.example/CB-90417' },
+};
+
+export const demoScript: readonly Exchange[] = [
   {
-    kind: 'said',
-    by: 'user',
-    text:
+    question:
       'Hi, my espresso machine arrived this morning (order 58213) and the water tank is cracked right across the bottom. ' +
       'I have guests on Saturday and was counting on it. What can you do?',
-  },
-  {
-    kind: 'turn',
     beats: [
       {
         kind: 'thought',
@@ -107,48 +118,45 @@ export const demoScript: readonly Beat[] = [
       },
       {
         kind: 'approval',
-        tool: 'refunds.create',
-        args: { order: '58213', amount: '9.95 EUR', reason: 'transit damage' },
+        ...refund,
         reason: 'The agent wants to refund the shipping of order 58213.',
-        takesMs: 4_500,
-        by: 'maya@support',
-      },
-      {
-        kind: 'tool',
-        tool: 'refunds.create',
-        args: { order: '58213', amount: '9.95 EUR', reason: 'transit damage' },
-        takesMs: 1_600,
-        result: { refund: 'rf_7Q2M', amount: '9.95 EUR', arrives: 'within 3 working days' },
-      },
-      {
-        kind: 'tool',
-        tool: 'couriers.book',
-        args: { sku: 'TANK-400', from: 'Utrecht-Noord', to: '3511', window: 'today' },
-        takesMs: 2_200,
-        result: { booking: 'CB-90417', window: '16:00 to 18:00', tracking: 'https://track.example/CB-90417' },
-      },
-      {
-        kind: 'answer',
-        text:
-          'It is all arranged:\n\n' +
-          '- **A new water tank** leaves our warehouse this afternoon and arrives **today between 16:00 and 18:00**. You can ' +
-          'follow the courier at https://track.example/CB-90417.\n' +
-          '- **Your shipping of €9.95** is refunded to the card you paid with, within three working days.\n' +
-          '- There is nothing to send back. Please just recycle the broken tank.\n\n' +
-          'To swap it, switch the machine off, open the lid at the back, and lift the old tank straight up by its handle. The ' +
-          'new one clicks in when the valve at the bottom meets its seat. Before the first coffee, run one full tank of fresh ' +
-          'water through the machine without a capsule: that rinses the lines and shows you at once whether everything is tight.\n\n' +
-          'Should you see even a drop underneath after that, tell me here and we will collect the whole machine.',
+        approved: [
+          {
+            kind: 'tool',
+            ...refund,
+            takesMs: 1_600,
+            result: { refund: 'rf_7Q2M', amount: '9.95 EUR', arrives: 'within 3 working days' },
+          },
+          bookCourier,
+          {
+            kind: 'answer',
+            text:
+              'It is all arranged:\n\n' +
+              '- **A new water tank** leaves our warehouse this afternoon and arrives **today between 16:00 and 18:00**. You can ' +
+              'follow the courier at https://track.example/CB-90417.\n' +
+              '- **Your shipping of €9.95** is refunded to the card you paid with, within three working days.\n' +
+              '- There is nothing to send back. Please just recycle the broken tank.\n\n' +
+              'To swap it, switch the machine off, open the lid at the back, and lift the old tank straight up by its handle. The ' +
+              'new one clicks in when the valve at the bottom meets its seat. Before the first coffee, run one full tank of fresh ' +
+              'water through the machine without a capsule: that rinses the lines and shows you at once whether everything is tight.\n\n' +
+              'Should you see even a drop underneath after that, tell me here and we will collect the whole machine.',
+          },
+        ],
+        denied: [
+          bookCourier,
+          {
+            kind: 'answer',
+            text:
+              'Your new water tank is on its way: it arrives **today between 16:00 and 18:00**, free of charge, and you can follow ' +
+              'the courier at https://track.example/CB-90417. The shipping that you paid I was not allowed to refund, so that ' +
+              'stays as it is. There is nothing to send back; please just recycle the broken tank.',
+          },
+        ],
       },
     ],
   },
   {
-    kind: 'said',
-    by: 'user',
-    text: 'That was quick, thank you! One more thing: do I have to descale it before the weekend?',
-  },
-  {
-    kind: 'turn',
+    question: 'That was quick, thank you! One more thing: do I have to descale it before the weekend?',
     beats: [
       {
         kind: 'thought',

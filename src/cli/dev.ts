@@ -13,6 +13,7 @@ import { embeddedPostgres } from '../db/embedded.ts';
 import { migrate } from '../db/migrate.ts';
 import { createGateway } from '../gateway.ts';
 import { scopes } from '../http/auth.ts';
+import type { Scope } from '../http/auth.ts';
 import { mintToken } from '../http/token.ts';
 import { createLab } from '../lab/lab.ts';
 import type { Lab } from '../lab/lab.ts';
@@ -20,7 +21,8 @@ import { createAgentHost } from './agent-host.ts';
 import type { Context } from './context.ts';
 import { DEFAULT_MODEL, readModelConfig } from './demo-agent-config.ts';
 import { demoAgent } from './demo-agent.ts';
-import { DEMO_SESSION, createDemoPlayer } from './demo-player.ts';
+import { COLLEAGUE, DEMO_SESSION, VISITOR } from './demo-cast.ts';
+import { createDemoVisitor } from './demo-visitor.ts';
 import { claimDataFolder } from './dev-claim.ts';
 import { DATA_FOLDER, prepareDataFolder, readOrMakeSecrets, removeDevServer, writeDevServer } from './dev-file.ts';
 import type { DevServer, Secrets } from './dev-file.ts';
@@ -48,22 +50,22 @@ export function devCommand(context: Context): Command {
   return new Command('dev')
     .summary('run everything here, with nothing to set up')
     .description(
-      'Runs a gateway with a Postgres of its own (or DATABASE_URL) and an agent that answers messages until Ctrl-C, plays a ' +
-        'recorded run into the session "demo", and prints where to watch it. A second Ctrl-C ends it at once.',
+      'Runs a gateway with a Postgres of its own (or DATABASE_URL) and an agent that answers messages until Ctrl-C, ' +
+        'lets a visitor talk with it in the session "demo", and prints where to watch them. A second Ctrl-C ends it at once.',
     )
     .option('-p, --port <port>', 'public port, 0 picks a free one (default: 8080)', portOption)
     .option('--internal-port <port>', 'internal port, 0 picks a free one (default: 8081)', portOption)
     .option('--data <folder>', 'where its data lives', DATA_FOLDER)
     .option('--json', 'print one line of JSON with the addresses, the token and the key, instead of the greeting')
-    .option('--no-demo', 'do not play the demo')
-    .option('--no-agent', 'leave messages to a worker of your own')
+    .option('--no-demo', 'let nobody talk in the session "demo"')
+    .option('--no-agent', 'leave messages to a worker of your own; there is no demo then')
     .addHelpText('after', help)
     .action((options: DevOptions) => dev(context, options));
 }
 
 const help = `
 The agent follows a script. With OPENAI_BASE_URL (such as https://api.openai.com/v1) and OPENAI_API_KEY it asks a model,
-OPENAI_MODEL or else ${DEFAULT_MODEL}.
+OPENAI_MODEL or else ${DEFAULT_MODEL}; not for the demo's visitor, whose talk costs nothing.
 
 Examples:
   ledgerline dev
@@ -117,17 +119,20 @@ async function runClaimed(context: Context, options: DevOptions, data: string): 
       const { clock } = context;
       await start(createAgentHost({ agent: demoAgent(model), config: agentConfig, bus: lab.spoil(bus), log, clock }));
     }
-    const token = await developmentToken(config);
+    const token = await mint(config, 'developer', ['*'], scopes);
+    const hasDemo = options.demo && options.agent;
     const server = {
       public: gateway.publicUrl,
       internal: gateway.internalUrl,
       token,
       key: config.internalKey,
-      page: pageAddress(gateway.publicUrl, token, options.demo),
+      page: pageAddress(gateway.publicUrl, token, hasDemo),
     } satisfies DevServer;
-    if (options.demo) await start(createDemoPlayer({ url: server.internal, credential: server.key }, log));
+    if (hasDemo) await start(createDemoVisitor({ url: server.public, tokens: await demoTokens(config), log }));
     await writeDevServer(data, server);
-    await context.output.print(options.json === true ? `${JSON.stringify(server)}\n` : greeting(server, data, options));
+    await context.output.print(
+      options.json === true ? `${JSON.stringify(server)}\n` : greeting(server, data, { ...options, demo: hasDemo }),
+    );
     await stopped(context.stop);
   } finally {
     await removeDevServer(data);
@@ -173,14 +178,16 @@ function devConfig(env: Environment, { port, internalPort }: DevOptions, secrets
   });
 }
 
-function developmentToken({ tokenSecret }: ServerConfig): Promise<string> {
-  return mintToken(new TextEncoder().encode(tokenSecret), {
-    sub: 'developer',
-    sessions: ['*'],
-    scope: scopes,
-    ttlSeconds: DEVELOPMENT_TOKEN_SECONDS,
-  });
+/** They reach nothing but the demo. */
+async function demoTokens(config: ServerConfig): Promise<{ visitor: string; colleague: string }> {
+  return {
+    visitor: await mint(config, VISITOR, [DEMO_SESSION], ['create', 'read', 'send']),
+    colleague: await mint(config, COLLEAGUE, [DEMO_SESSION], ['send']),
+  };
 }
+
+const mint = ({ tokenSecret }: ServerConfig, sub: string, sessions: string[], scope: readonly Scope[]) =>
+  mintToken(new TextEncoder().encode(tokenSecret), { sub, sessions, scope, ttlSeconds: DEVELOPMENT_TOKEN_SECONDS });
 
 function portOption(text: string): string {
   if (/^[0-9]{1,5}$/.test(text) && Number(text) <= 65_535) return text;

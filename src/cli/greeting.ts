@@ -7,7 +7,8 @@ export function greeting(
   { demo, agent }: { readonly demo: boolean; readonly agent: boolean },
 ): string {
   const play = `
-A recorded run of an agent plays in the session "demo", and again while somebody watches. Without a browser:
+In the session "demo" a visitor talks with the agent, and again while somebody watches. Approve what the agent asks for, or
+stop it; write there yourself, and the visitor leaves the floor to you. Without a browser:
 
   curl -N -H 'Authorization: Bearer ${server.token}' ${server.public}/sessions/demo/stream
 

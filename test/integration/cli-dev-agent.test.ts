@@ -1,4 +1,4 @@
-/** The development server's agent answers whoever writes, through restarts of the gateway, and stays away when it is told to. */
+/** The development server's agent answers whoever writes, through restarts and kills, and stays away when it is told to. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, it, onTestFinished } from 'vitest';
@@ -22,19 +22,19 @@ afterEach(endAll);
 
 interface Home {
   readonly folder: string;
-  readonly environment: { readonly DATABASE_URL: string };
+  readonly environment: Readonly<Record<string, string>>;
 }
 
-async function home(): Promise<Home> {
+async function home(environment: Readonly<Record<string, string>> = {}): Promise<Home> {
   const database = await freshDatabase({ isEmpty: true });
   onTestFinished(() => database.drop());
-  return { folder: workingFolder(), environment: { DATABASE_URL: database.url } };
+  return { folder: workingFolder(), environment: { DATABASE_URL: database.url, ...environment } };
 }
 
-async function dev(at: Home, ...options: string[]) {
-  const cli: Cli = startCli(['dev', '--port', '0', '--internal-port', '0', '--no-demo', ...options], at);
+async function dev(at: Home, { session = 's1', options = ['--no-demo'] } = {}) {
+  const cli: Cli = startCli(['dev', '--port', '0', '--internal-port', '0', ...options], at);
   const [address, token] = await eventually('it greets', () => {
-    const found = /http:\S+(?=\/#token=)/.exec(cli.stdout());
+    const found = /http:\S+(?=\/\S*#token=)/.exec(cli.stdout());
     return found !== null && ([found[0], /#token=(\S+)/.exec(cli.stdout())?.[1] ?? ''] as const);
   });
   const server: Server = { public: address, token };
@@ -48,13 +48,14 @@ async function dev(at: Home, ...options: string[]) {
     return answer.json();
   }
   const events = async (): Promise<readonly Event[]> =>
-    ((await ask('GET', '/sessions/s1/events?limit=1000')) as { events: Event[] }).events;
-  await ask('POST', '/sessions', { session: 's1' });
+    ((await ask('GET', `/sessions/${session}/events?limit=1000`)) as { events: Event[] }).events;
+  await ask('POST', '/sessions', { session });
   return {
     cli,
     ask,
     events,
-    say: (content: string) => ask('POST', '/sessions/s1/messages', { key: content.replaceAll(/\W/g, '-'), content }),
+    say: (content: string) =>
+      ask('POST', `/sessions/${session}/messages`, { key: content.replaceAll(/\W/g, '-'), content }),
     until: (type: string) => eventually(type, async () => (await events()).find((event) => event.type === type)),
   };
 }
@@ -97,6 +98,25 @@ it('gives its turn back when the server ends in the middle of an answer, and tak
   expect(await second.until('turn.retrying')).toMatchObject({ data: { reason: 'released' } });
 });
 
+it('goes on with the demo where a kill cut it off, and its visitor says nothing on top', async () => {
+  // The lease of a worker that was killed is waited for.
+  const at = await home({ LEDGERLINE_LEASE_MS: '4000' });
+  const demo = { session: 'demo', options: [] };
+  const first = await dev(at, demo);
+  expect(first.cli.stdout()).toContain('In the session "demo" a visitor talks with the agent');
+  await first.until('reasoning.delta');
+  first.cli.signal('SIGKILL');
+  expect(await first.cli.exit).toBe(137);
+  const second = await dev(at, demo);
+  expect(await second.until('turn.retrying')).toMatchObject({ data: { reason: 'lost' } });
+  const told = await eventually('it does it again', async () => {
+    const events = await second.events();
+    const lost = events.findIndex(({ type }) => type === 'turn.retrying');
+    return events.slice(lost).some(({ type }) => type === 'tool.result') && events;
+  });
+  expect(told.filter(({ type }) => type === 'message.created')).toMatchObject([{ data: { by: 'visitor' } }]);
+});
+
 it('loses broadcasts in the lab like everybody', async () => {
   const { ask, say, until } = await dev(await home());
   await ask('POST', '/lab/faults', { fault: 'stop_bus', session: 's1' });
@@ -109,8 +129,11 @@ it('loses broadcasts in the lab like everybody', async () => {
 
 it('leaves messages to a worker of the person’s own when it is told to', async () => {
   const at = await home();
-  const { cli, say, until } = await dev(at, '--no-agent');
+  const { cli, ask, say, until } = await dev(at, { options: ['--no-agent'] });
   expect(cli.stdout()).not.toContain('An agent answers');
+  // Without it the demo would have nobody to talk to.
+  expect(cli.stdout()).not.toContain('"demo"');
+  await expect(ask('GET', '/sessions/demo')).rejects.toThrow('404');
   const library = new URL('../../dist/worker/define-agent.js', import.meta.url).href;
   const agent = `import { defineAgent } from ${JSON.stringify(library)};
     const answer = { type: 'message.completed', data: { message: 'm', role: 'assistant', content: 'mine' } };

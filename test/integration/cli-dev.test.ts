@@ -4,12 +4,13 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import { endAll, makeWorkingFolder, runCli, startCli } from '../support/cli.ts';
 import type { Cli } from '../support/cli.ts';
 import { createSession } from '../support/gateway-calls.ts';
 import { freshDatabase } from '../support/services.ts';
 import { readStream } from '../support/sse-reader.ts';
+import { workingFolder } from '../support/stage.ts';
 import { eventually } from '../support/waits.ts';
 import { range } from '../support/world.ts';
 
@@ -163,7 +164,13 @@ describe('the development server’s lab', () => {
   });
 
   it('restarts the gateway on its ports: a reader resumes, the demo plays on, and what the lab knows stays', async () => {
-    const cli = dev();
+    // Of its own, for here the demo must play at once: an earlier server may have left a turn to be waited for.
+    const database = await freshDatabase({ isEmpty: true });
+    onTestFinished(() => database.drop());
+    const cli = startCli(['dev', '--port', '0', '--internal-port', '0', '--json'], {
+      folder: workingFolder(),
+      environment: { DATABASE_URL: database.url },
+    });
     const server = await addressOf(cli);
     const headers = { authorization: `Bearer ${server.token}` };
     const stream = `${server.public}/sessions/demo/stream`;

@@ -1,6 +1,8 @@
 /** The demo's agent asks a model that is not there, is busy, breaks off, or answers; and the session shows what came of it. */
 import { expect, test } from 'vitest';
 import { demoAgent } from '../../src/cli/demo-agent.ts';
+import type { Pause } from '../../src/cli/demo-agent-speech.ts';
+import { VISITOR, messageKey } from '../../src/cli/demo-cast.ts';
 import { scriptedProvider, toolCall, words } from '../support/scripted-provider.ts';
 import type { ProviderAnswer, ScriptedProvider } from '../support/scripted-provider.ts';
 import { recordedStreams } from '../support/streams.ts';
@@ -17,11 +19,13 @@ interface Scene {
   until(type: string, count?: number): Promise<Record<string, unknown>[]>;
 }
 
-async function scene(...answers: readonly ProviderAnswer[]): Promise<Scene> {
+const scene = (...answers: readonly ProviderAnswer[]): Promise<Scene> => sceneAt(undefined, answers);
+
+async function sceneAt(pause: Pause | undefined, answers: readonly ProviderAnswer[]): Promise<Scene> {
   const provider = await scriptedProvider(...answers);
   const place = await workplace();
   const session = await place.session();
-  const { run } = demoAgent({ baseUrl: provider.url, key: 'a-key', model: 'test-model' });
+  const { run } = demoAgent({ baseUrl: provider.url, key: 'a-key', model: 'test-model' }, pause);
   await place.worker(run, { maxAttempts: 2 });
   const all = async (type: string) =>
     (await place.told(session))
@@ -73,6 +77,25 @@ test('what a model says arrives word by word, as it was recorded, and is the con
     { role: 'assistant', content: spoken(list) },
   ]);
   expect(body.messages.slice(1)).toEqual(said.slice(0, -1));
+});
+
+test('the demo’s story asks no model, which answers a person who joins it and knows what was said before', async () => {
+  let goOn!: () => void;
+  const joined = new Promise<void>((resolve) => (goOn = resolve));
+  const { place, session, provider, until } = await sceneAt(() => joined, [chunks(words('Of course.'))]);
+  const content = 'My tank is cracked.';
+  await place.turns.request({ session, key: messageKey('one', 1), content, onBusy: 'reject', by: VISITOR });
+  await until('turn.started');
+  await place.say(session, 'And mine?', 'steer');
+  expect(provider.asked).toEqual([]);
+  goOn();
+  await until('turn.completed');
+  expect(provider.asked.map(({ body }) => body.messages.slice(1))).toEqual([
+    [
+      { role: 'user', content },
+      { role: 'user', content: 'And mine?' },
+    ],
+  ]);
 });
 
 test.each(['approved', 'denied'] as const)(

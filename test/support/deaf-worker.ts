@@ -33,14 +33,17 @@ export async function deafWorker({ name, url, key, maxAttempts, pieces, pauseMs 
   const still = new Int32Array(new SharedArrayBuffer(4));
   let writes = 0;
 
-  async function post(path: string, body: object): Promise<{ status: number; answer: Record<string, unknown> }> {
+  async function post(
+    path: string,
+    body: object,
+  ): Promise<{ status: number; answer: { turns?: Claimed[]; type?: string } }> {
     try {
       const response = await fetch(`${url}/internal/${path}`, {
         method: 'POST',
         headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
         body: JSON.stringify(body),
       });
-      return { status: response.status, answer: (await response.json()) as Record<string, unknown> };
+      return { status: response.status, answer: (await response.json()) as { turns?: Claimed[]; type?: string } };
     } catch {
       return { status: 0, answer: {} };
     }
@@ -59,14 +62,14 @@ export async function deafWorker({ name, url, key, maxAttempts, pieces, pauseMs 
             outcome: 'completed',
             events: [{ type: 'message.completed', data: { message: turn, role: 'assistant', mark } }],
           });
-    const code = String(answer['type'] ?? '').replace('urn:ledgerline:problem:', '');
+    const code = (answer.type ?? '').replace('urn:ledgerline:problem:', '');
     process.stderr.write(`${JSON.stringify({ mark, session, attempt, what, status, code } satisfies DeafWrite)}\n`);
     return status === 200 || status === 201;
   }
 
   for (;;) {
     const { answer } = await post('turns/claim', { worker: name, limit: 1, waitMs: 1_000, maxAttempts });
-    for (const claimed of (answer['turns'] ?? []) as Claimed[]) {
+    for (const claimed of answer.turns ?? []) {
       for (let piece = 0; piece < pieces; piece += 1) {
         if (!(await write(claimed, 'append'))) break;
         Atomics.wait(still, 0, 0, pauseMs);

@@ -1,7 +1,13 @@
 /** The demo's whole story in a session at once: text, reasoning, tools, an approval, turns; and what the demo lacks. */
-import { demoRun } from '../../src/cli/demo-run.ts';
+import { demoScript } from '../../src/cli/demo-script.ts';
+import type { Beat } from '../../src/cli/demo-script.ts';
 import { appendEvents } from './answer.ts';
 import type { Place } from './gateway-calls.ts';
+
+interface Event {
+  readonly type: string;
+  readonly data: object;
+}
 
 const extras = [
   { type: 'turn.started', data: { turn: 'turn-x', attempt: 1 } },
@@ -17,9 +23,62 @@ const extras = [
 
 /** Resolves with the sequence of the last event. The session is empty before. */
 export async function appendDemo(writer: Place, session: string): Promise<number> {
-  const events = [...demoRun('one').map(({ type, data }) => ({ type, data })), ...extras];
+  const events = [...story(), ...extras];
   for (let index = 0; index < events.length; index += 500) {
     await appendEvents(writer, session, events.slice(index, index + 500));
   }
   return events.length;
 }
+
+/** As producers tell it that know nothing of the server's turns. */
+function story(): Event[] {
+  let count = 0;
+  const id = (what: string): string => `${what}-one-${(count += 1)}`;
+  return demoScript.flatMap(({ question, beats }) => {
+    const turn = id('turn');
+    let attempt = 1;
+    const begun = (): Event => ({ type: 'turn.started', data: { turn, attempt } });
+    const told = (beat: Beat): Event[] => {
+      switch (beat.kind) {
+        case 'thought':
+          return deltas('reasoning.delta', id('message'), beat.text);
+        case 'fragment': {
+          const broken = deltas('text.delta', id('message'), beat.text);
+          attempt += 1;
+          return [...broken, begun()];
+        }
+        case 'answer': {
+          const message = id('message');
+          const data = { message, role: 'assistant', content: beat.text };
+          return [...deltas('text.delta', message, beat.text), { type: 'message.completed', data }];
+        }
+        case 'tool': {
+          const { tool, args, result } = beat;
+          const call = id('call');
+          return [
+            { type: 'tool.call', data: { call, tool, args } },
+            { type: 'tool.result', data: { call, result } },
+          ];
+        }
+        case 'approval': {
+          const { tool, args, reason, approved } = beat;
+          const approval = id('approval');
+          return [
+            { type: 'approval.required', data: { approval, tool, args, reason } },
+            { type: 'approval.decided', data: { approval, decision: 'approved', by: 'maya@support' } },
+            ...approved.flatMap(told),
+          ];
+        }
+      }
+    };
+    return [
+      { type: 'message.created', data: { key: id('key'), role: 'user', content: question } },
+      begun(),
+      ...beats.flatMap(told),
+      { type: 'turn.completed', data: { turn, attempt } },
+    ];
+  });
+}
+
+const deltas = (type: string, message: string, text: string): Event[] =>
+  (text.match(/\s*\S+/gu) ?? []).map((word) => ({ type, data: { message, text: word } }));

@@ -21,7 +21,7 @@ interface Told {
 }
 
 /** Of one session's events, from the first to the last. */
-export function breachesOf(events: readonly ToldEvent[]): string[] {
+function breachesOf(events: readonly ToldEvent[]): string[] {
   const breaches: string[] = [];
   const turns = new Map<string, Told>();
   const messages = new Map<number, number>();

@@ -53,9 +53,13 @@ export function workerWorld(definition: Partial<AgentDefinition>, options: Parti
     surplus: 0,
     /** Sessions whose turn is not this worker's any more. */
     taken: new Set<string>(),
+    /** Sessions whose head somebody holds: their leases stay as they are. */
+    held: new Set<string>(),
     /** Sessions that are asked to stop. */
     stops: new Map<string, 'stop' | 'interrupt'>(),
     steering: [] as { sequence: number; content: string }[],
+    /** Of each request for them, the last input that the worker has. */
+    steered: [] as (number | undefined)[],
     /** Whatever is asked for meets this first. */
     before: (_what: string): Promise<void> => Promise.resolve(),
     /** What an append comes to, unless it is to be stored. */
@@ -100,9 +104,15 @@ export function workerWorld(definition: Partial<AgentDefinition>, options: Parti
       await world.before('renew');
       return attempts
         .filter(({ session }) => !world.taken.has(session))
-        .map((attempt): Renewed => ({ ...attempt, stop: world.stops.get(attempt.session), hasSteering: false }));
+        .map((attempt): Renewed => ({
+          ...attempt,
+          stop: world.stops.get(attempt.session),
+          hasSteering: false,
+          isExtended: !world.held.has(attempt.session),
+        }));
     },
-    async steer(attempt) {
+    async steer(attempt, after) {
+      world.steered.push(after);
       await world.before('steer');
       owned(attempt);
       return world.steering.splice(0).map(({ sequence, content }) => input(sequence, content));
