@@ -114,7 +114,8 @@ describe('an event', () => {
           async (drawn, fence) => {
             if (fence !== undefined) {
               await sql`
-                update ledgerline.session_head set turn_state = 'running', turn_id = ${fence.turn}::text, fence = ${fence.attempt}::bigint
+                update ledgerline.session_head
+                   set turn_state = 'running', turn_id = ${fence.turn}::text, fence = ${fence.attempt}::bigint, lease_until = clock_timestamp()
                  where session = ${session}::text`;
             }
             const events: NewEvent[] = drawn.map((each) => anEvent(each.data, each.type));
