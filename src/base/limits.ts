@@ -46,6 +46,9 @@ export const limits = {
   /** A message's content as JSON: the event around it fits the body of its request. */
   contentBytes: 48 * KiB,
   requestKeyLength: 128,
+  /** Messages that a turn takes at once, and their bytes: what is beyond waits for the next one. */
+  turnInputs: 1_000,
+  turnInputBytes: 1 * MiB,
   /** Messages that follow one another so closely are the inputs of one turn, but the first waits no longer than the cap. */
   debounceMs: 150,
   debounceCapMs: 1_000,
@@ -53,6 +56,8 @@ export const limits = {
   claimWaitMs: 30_000,
   /** How often a waiting claim looks without being woken. */
   claimPollMs: 1_000,
+  /** How soon it looks again for what is due and was held by somebody else. */
+  claimAgainMs: 100,
   renewMs: 10_000,
   renewAttempts: 1_000,
   /** An attempt that could not renew for so long ends itself, before its lease does. */

@@ -1,4 +1,5 @@
 /** POST /internal/turns/claim: waits for turns on a worker's behalf, and takes none that nobody would get. */
+import { setMaxListeners } from 'node:events';
 import { z } from 'zod';
 import { LedgerlineError } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
@@ -35,6 +36,7 @@ export interface ClaimOptions {
 }
 
 export function claimRoute({ turns, draining, readJsonBody, log }: ClaimOptions): GateHandler {
+  setMaxListeners(0, draining); // each claim that waits
   return async (c) => {
     const request = shapedBody(claimShape, await readJsonBody(c, 'bodyBytes'));
     if (draining.aborted) throw new LedgerlineError('draining', 'this server is draining; claim from another');

@@ -4,6 +4,7 @@ import { LedgerlineError } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
 import { eventsShape, parseEventsBody } from '../event/append-body.ts';
 import { sessionIdShape } from '../event/event.ts';
+import { toSequence } from '../event/sequence.ts';
 import { toOneLine } from '../event/slice.ts';
 import { approvalIdShape, attemptShape, turnIdShape } from '../event/turn-id.ts';
 import type { Attempt, Question, Settled, Turns } from '../turn/turns.ts';
@@ -28,6 +29,7 @@ const renewShape = z.strictObject({
     .max(limits.renewAttempts),
 });
 const attemptOnlyShape = z.strictObject({ attempt: attemptShape });
+const steerShape = z.strictObject({ attempt: attemptShape, after: z.int().min(1).optional() });
 const finishShape = z.strictObject({
   attempt: attemptShape,
   outcome: z.enum(['completed', 'cancelled']),
@@ -71,8 +73,9 @@ export function mountSettling(app: App, { turns, door, gate, readJsonBody }: Set
   mount(app, '/internal/sessions/:session/turns/:turn/steer', {
     POST: door('write', async (c, { session }) => {
       const turn = turnOf(c);
-      const { attempt } = shapedBody(attemptOnlyShape, await bytesOf(c));
-      return c.body(`{"inputs":${inputsText(await turns.steer({ session, turn, attempt }))}}`, 200, json);
+      const { attempt, after } = shapedBody(steerShape, await bytesOf(c));
+      const inputs = await turns.steer({ session, turn, attempt }, after === undefined ? after : toSequence(after));
+      return c.body(`{"inputs":${inputsText(inputs)}}`, 200, json);
     }),
   });
 
@@ -92,7 +95,7 @@ export function mountSettling(app: App, { turns, door, gate, readJsonBody }: Set
     const { attempt, approvals } = shapedBody(waitShape, await bytesOf(c));
     const questions = approvals.map(({ approval, ...data }): Question => ({ approval, data }));
     requireDistinct(questions);
-    questions.forEach((question, index) => requireRoom(at.turn, question, index));
+    questions.forEach((question, index) => requireRoom({ turn: at.turn, attempt }, question, index));
     return turns.wait({ ...at, attempt }, questions);
   });
   settling('release', async (c, at) => {
@@ -117,8 +120,8 @@ function requireDistinct(questions: readonly Question[]): void {
 }
 
 /** A question becomes an event, which holds so much and no more. */
-function requireRoom(turn: string, { approval, data }: Question, index: number): void {
-  const size = Buffer.byteLength(toOneLine(JSON.stringify({ turn, approval, ...data })));
+function requireRoom(attempt: Omit<Attempt, 'session'>, { approval, data }: Question, index: number): void {
+  const size = Buffer.byteLength(toOneLine(JSON.stringify({ ...attempt, approval, ...data })));
   if (size <= limits.payloadBytes) return;
   throw new LedgerlineError('too_large', `a question holds at most ${limits.payloadBytes} bytes`, {
     limit: 'payloadBytes',

@@ -37,12 +37,13 @@ export const turnSummary = (summary: TurnSummary) => ({
 
 export const settled = ({ state, status, sequence }: Settled) => ({ state, status, sequence: sequence ?? null });
 
-export const renewed = ({ session, turn, attempt, stop, hasSteering }: Renewed) => ({
+export const renewed = ({ session, turn, attempt, stop, hasSteering, isExtended }: Renewed) => ({
   session,
   turn,
   attempt,
   stop: stop ?? null,
   steering: hasSteering,
+  extended: isExtended,
 });
 
 export const inputsText = (inputs: readonly Input[]): string =>

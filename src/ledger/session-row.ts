@@ -73,7 +73,8 @@ export type EndWork = (tx: Statements, head: TurnHead) => Promise<readonly TurnE
 export function closeSession(sql: Sql, session: string, endWork: EndWork): Promise<Head | undefined> {
   return ending(sql, session, async (tx, head) => {
     if (head.state !== 'open') return;
-    await moveTurnHead(tx, head, { to: 'idle' }, await endWork(tx, head), head.turnState !== 'idle');
+    const ended = await moveTurnHead(tx, head, { to: 'idle' }, await endWork(tx, head), head.turnState !== 'idle');
+    if (ended !== undefined) await noteActivity(tx, session, ended.last);
     await tx`update ledgerline.session_head set state = 'closed' where session = ${session}::text`;
   });
 }

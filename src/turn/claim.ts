@@ -15,7 +15,7 @@ import type { Work } from './transaction.ts';
 import { attemptEvent } from './turn-event.ts';
 import { beginTurn, countAttempt } from './turn-row.ts';
 import type { TurnRow } from './turn-row.ts';
-import type { ClaimRequest, ClaimedTurn } from './turns.ts';
+import type { Attempt, ClaimRequest, ClaimedTurn } from './turns.ts';
 
 interface Begun {
   readonly head: ClaimedHead;
@@ -23,12 +23,15 @@ interface Begun {
   readonly inputs: readonly Sequence[];
 }
 
-export async function claim(
-  work: Work,
-  request: ClaimRequest,
-  leaseMs: number,
-  log: Log,
-): Promise<{ readonly turns: readonly ClaimedTurn[]; readonly readyMs: readonly number[] }> {
+export interface Claimed {
+  readonly turns: readonly ClaimedTurn[];
+  /** Those that begin with this claim: nobody else can have their ids. */
+  readonly fresh: readonly Attempt[];
+  /** How long each was ready. */
+  readonly readyMs: readonly number[];
+}
+
+export async function claim(work: Work, request: ClaimRequest, leaseMs: number, log: Log): Promise<Claimed> {
   const { tx } = work;
   const heads = await claimHeads(tx, { limit: request.limit, worker: storable(request.worker), leaseMs });
   const begun: Begun[] = [];
@@ -36,7 +39,7 @@ export async function claim(
     const one = await begin(work, head, request, log);
     if (one !== undefined) begun.push(one);
   }
-  if (begun.length === 0) return { turns: [], readyMs: [] };
+  if (begun.length === 0) return { turns: [], fresh: [], readyMs: [] };
 
   const started = await announce(work, begun, leaseMs);
   const turns = await Promise.all(
@@ -54,7 +57,8 @@ export async function claim(
       decisions: await readDecisions(tx, session, turn),
     })),
   );
-  return { turns, readyMs: begun.map(({ head }) => head.readyMs) };
+  const fresh = turns.filter((_, index) => begun[index]?.head.isNew === true);
+  return { turns, fresh, readyMs: begun.map(({ head }) => head.readyMs) };
 }
 
 /**

@@ -12,7 +12,7 @@ import type { Work } from './transaction.ts';
 import { turnEvent } from './turn-event.ts';
 import { resumeTurn } from './turn-row.ts';
 import type { Decision } from './turns.ts';
-import { lockOpenHead } from './under-lock.ts';
+import { lockKnownHead, requireOpen } from './under-lock.ts';
 
 export interface Decided {
   readonly sequence: Sequence;
@@ -24,13 +24,14 @@ export async function decide(work: Work, session: string, decision: Omit<Decisio
   const { tx } = work;
   const { approval, comment } = decision;
   const by = storable(decision.by);
-  const head = await lockOpenHead(tx, session);
+  const head = await lockKnownHead(tx, session);
   const row = await readApproval(tx, session, approval);
   if (row === undefined) throw new LedgerlineError('approval_unknown', 'the session has no such question');
   const { turn } = row;
   if (row.sequence !== null && row.decision === decision.decision && row.by === by) {
     return { sequence: toSequence(row.sequence), isRepeat: true, state: head.turnState };
   }
+  requireOpen(head);
   if (row.decision !== null || head.turnState !== 'waiting' || head.turn !== turn) throw decidedBefore(row);
 
   const event = turnEvent('approval.decided', { turn, approval, decision: decision.decision, by, comment });

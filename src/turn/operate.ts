@@ -7,7 +7,7 @@ import type { Move, TurnHead } from '../ledger/turn-head.ts';
 import { freeRequests, inputSequences } from './request-row.ts';
 import type { Work } from './transaction.ts';
 import { turnEvent } from './turn-event.ts';
-import { acknowledgeTurn, readTurn, reopenTurn } from './turn-row.ts';
+import { acknowledgeTurn, lockTurn, reopenTurn } from './turn-row.ts';
 import type { TurnRow } from './turn-row.ts';
 import { isUnderWay, lockKnownHead, lockOpenHead, turnBusy } from './under-lock.ts';
 
@@ -65,7 +65,7 @@ async function turnWith(
   statuses: readonly TurnRow['status'][],
   otherwise: string,
 ): Promise<TurnRow> {
-  const row = await readTurn(tx, session, turn);
+  const row = await lockTurn(tx, session, turn);
   if (row === undefined) throw new LedgerlineError('turn_unknown', 'the session has no such turn');
   if (statuses.includes(row.status)) return row;
   throw new LedgerlineError('turn_over', `${otherwise}; this one is ${row.status}`, { turnStatus: row.status });

@@ -1,27 +1,31 @@
 /** The work half on Postgres: each operation one short transaction, on connections that none of the others can use up. */
+import { setMaxListeners } from 'node:events';
 import type { Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import type { Log } from '../base/log.ts';
 import type { Metrics } from '../base/metrics.ts';
 import { LedgerlineError } from '../base/errors.ts';
+import { detach } from '../base/service.ts';
 import type { Service } from '../base/service.ts';
 import type { Bus } from '../bus/bus.ts';
 import { createPool } from '../ledger/pool.ts';
 import type { Pool } from '../ledger/pool.ts';
-import { nextDueMs, renewHeads } from '../ledger/turn-lease.ts';
+import { nextDueMs } from '../ledger/turn-lease.ts';
 import { claim } from './claim.ts';
+import type { Claimed } from './claim.ts';
 import { decide } from './decide.ts';
 import { createClaimWait } from './claim-wait.ts';
 import { acknowledge, rerun, retry } from './operate.ts';
 import { createRecovery } from './recover.ts';
+import { renew } from './renew.ts';
 import { request } from './request.ts';
 import { forgetOld } from './retention.ts';
 import { fail, finish, release } from './settle.ts';
-import { steer, steered } from './steer.ts';
+import { steer } from './steer.ts';
 import { stop } from './stop.ts';
 import { createTransact } from './transaction.ts';
 import { listActive, listAttention, readFigures } from './turn-list.ts';
-import type { ClaimRequest, ClaimedTurn, Turns } from './turns.ts';
+import type { Attempt, ClaimRequest, ClaimedTurn, Turns } from './turns.ts';
 import { wait } from './wait.ts';
 
 /** The bounds that an operator or a test sets. */
@@ -77,6 +81,7 @@ export function createTurns(options: TurnsOptions): PostgresTurns {
   const settle = createTransact(settling, options);
   const claims = createClaimWait(bus, clock);
   const stopping = new AbortController();
+  setMaxListeners(0, stopping.signal); // each claim that waits
   const claiming = new Set<Promise<unknown>>();
   const recovery = createRecovery({
     pool: settling,
@@ -101,9 +106,27 @@ export function createTurns(options: TurnsOptions): PostgresTurns {
   }
 
   async function claimNow(asked: ClaimRequest): Promise<readonly ClaimedTurn[]> {
-    const { turns, readyMs } = await transact('claiming turns', (one) => claim(one, asked, bounds.leaseMs, log));
-    for (const ms of readyMs) metrics.claimSeconds.observe(ms / 1_000);
-    return turns;
+    let claimed: Claimed | undefined;
+    try {
+      await transact('claiming turns', async (one) => (claimed = await claim(one, asked, bounds.leaseMs, log)));
+    } catch (thrown) {
+      // The connection was lost around the commit: if that happened, nobody has the turns.
+      for (const attempt of claimed?.fresh ?? [])
+        detach(giveBack(attempt), log, 'a turn that nobody got was not given back');
+      throw thrown;
+    }
+    for (const ms of claimed?.readyMs ?? []) metrics.claimSeconds.observe(ms / 1_000);
+    return claimed?.turns ?? [];
+  }
+
+  /** Without this a try would be lost with the answer, and a turn that is tried but once would fail without any. */
+  async function giveBack(attempt: Attempt): Promise<void> {
+    try {
+      await settle('giving a turn back', (one) => release(one, attempt));
+    } catch (thrown) {
+      // It did not begin.
+      if (!(thrown instanceof LedgerlineError && thrown.code === 'fenced')) throw thrown;
+    }
   }
 
   async function claimOrWait(asked: ClaimRequest, signal?: AbortSignal): Promise<readonly ClaimedTurn[]> {
@@ -117,7 +140,11 @@ export function createTurns(options: TurnsOptions): PostgresTurns {
         const leftMs = until - clock.now();
         if (turns.length > 0 || leftMs <= 0) return turns;
         const dueMs = await work.run('looking for the next turn', nextDueMs);
-        await woken.until(Math.min(leftMs, dueMs ?? leftMs), [stopping.signal, ...(signal ? [signal] : [])]);
+        // What is due and was not taken is held by somebody else: without a pause all who wait would ask on and on.
+        await woken.until(Math.min(leftMs, dueMs === 0 ? limits.claimAgainMs : (dueMs ?? leftMs)), [
+          stopping.signal,
+          ...(signal ? [signal] : []),
+        ]);
       } finally {
         woken.leave();
       }
@@ -155,18 +182,10 @@ export function createTurns(options: TurnsOptions): PostgresTurns {
     claim(asked, signal) {
       const claimed = claimOrWait(asked, signal);
       claiming.add(claimed);
-      const done = (): boolean => claiming.delete(claimed);
-      claimed.then(done, done);
-      return claimed;
+      return claimed.finally(() => claiming.delete(claimed));
     },
-    async renew(attempts) {
-      if (attempts.length === 0) return [];
-      const owners = await settling.run('renewing leases', (sql) => renewHeads(sql, attempts, bounds.leaseMs));
-      const sessions = owners.map((owner) => owner.session);
-      const joinable = await settling.run('looking for steering', (sql) => steered(sql, sessions));
-      return owners.map((owner) => ({ ...owner, hasSteering: joinable.has(owner.session) }));
-    },
-    steer: (attempt) => counted(settle('steering a turn', (one) => steer(one, attempt))),
+    renew: (attempts) => renew({ pool: settling, clock, leaseMs: bounds.leaseMs }, attempts),
+    steer: (attempt, after) => counted(settle('steering a turn', (one) => steer(one, attempt, after))),
     finish: (attempt, outcome, events) =>
       counted(settle('finishing a turn', (one) => finish(one, attempt, outcome, events))),
     fail: (attempt, error, isRetryable) =>

@@ -2,6 +2,7 @@
 import type { Clock, Timer } from '../base/clock.ts';
 import { assert } from '../base/assert.ts';
 import { toError } from '../base/errors.ts';
+import { limits } from '../base/limits.ts';
 import type { Log } from '../base/log.ts';
 import type { Metrics } from '../base/metrics.ts';
 import { detach } from '../base/service.ts';
@@ -15,9 +16,9 @@ import type { Transact, Work } from './transaction.ts';
 import { readTurn } from './turn-row.ts';
 import { isUnderWay } from './under-lock.ts';
 
-/** Why an attempt is ended without its worker; undefined: it runs as it should. */
+/** Why a turn is ended, or an attempt at it, without its worker; undefined: all is as it should be. */
 function failureOf(head: TurnHead, isOverdue: boolean): Failure | undefined {
-  if (head.turnState !== 'running') return undefined;
+  if (head.turnState === 'waiting') return undefined; // a person's time is not the turn's
   if (head.isStopOverdue) return { kind: 'ignored_stop' };
   if (head.isLeaseOver) return { kind: 'lost' };
   return isOverdue ? { kind: 'overdue' } : undefined;
@@ -27,7 +28,7 @@ function failureOf(head: TurnHead, isOverdue: boolean): Failure | undefined {
  * Says why it took the turn over, if it did. A head that somebody holds is at work. Between the look and the lock the
  * worker may have finished: what was seen then counts for nothing [river#1302].
  */
-export async function recoverOne(work: Work, session: string, random: number): Promise<Failure['kind'] | undefined> {
+async function recoverOne(work: Work, session: string, random: number): Promise<Failure['kind'] | undefined> {
   const head = await lockTurnHead(work.tx, session, false);
   if (head === undefined || !isUnderWay(head)) return undefined;
   const turn = await readTurn(work.tx, session, head.turn);
@@ -61,22 +62,33 @@ export function createRecovery({ pool, transact, clock, log, metrics, everyMs, o
   let running: Promise<void> | undefined;
   let isStopped = false;
 
-  /** Each in a transaction of its own, so that one that fails strands no other [dbos-py#716]. */
+  /** All that are lost, some at a time: those that cannot be recovered strand none behind them. */
   async function pass(): Promise<number> {
     let taken = 0;
-    for (const session of await pool.run('looking for lost turns', (sql) => findLostHeads(sql))) {
-      if (isStopped) break;
-      try {
-        const reason = await transact('recovering a turn', (work) => recoverOne(work, session, clock.random()));
-        if (reason === undefined) continue;
-        taken += 1;
-        metrics.takeovers.inc({ reason });
-        log.warn({ session, reason }, 'a turn was taken over from its worker');
-      } catch (thrown) {
-        log.error({ err: toError(thrown), session }, 'a turn could not be recovered; the next pass tries again');
+    for (let after = ''; ;) {
+      const behind = after;
+      const found = await pool.run('looking for lost turns', (sql) => findLostHeads(sql, behind));
+      for (const session of found) {
+        if (isStopped) return taken;
+        if (await recovered(session)) taken += 1;
       }
+      if (found.length < limits.recoverTurns) return taken;
+      after = found.at(-1) ?? after;
     }
-    return taken;
+  }
+
+  /** Each in a transaction of its own, so that one that fails strands no other [dbos-py#716]. */
+  async function recovered(session: string): Promise<boolean> {
+    try {
+      const reason = await transact('recovering a turn', (work) => recoverOne(work, session, clock.random()));
+      if (reason === undefined) return false;
+      metrics.takeovers.inc({ reason });
+      log.warn({ session, reason }, 'a turn was taken over from its worker');
+      return true;
+    } catch (thrown) {
+      log.error({ err: toError(thrown), session }, 'a turn could not be recovered; the next pass tries again');
+      return false;
+    }
   }
 
   async function tick(): Promise<void> {

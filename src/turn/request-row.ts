@@ -1,4 +1,5 @@
 /** The rows by which messages ask for turns: the sender's key, and the request itself. */
+import { limits } from '../base/limits.ts';
 import { toSequence } from '../event/sequence.ts';
 import type { Sequence } from '../event/sequence.ts';
 import type { Statements } from '../db/postgres.ts';
@@ -43,7 +44,10 @@ export async function addRequest(
     values (${session}::text, ${request.sequence}::bigint, ${request.isSteering}::boolean)`;
 }
 
-/** Makes the pending requests a turn's inputs; with `steeringOnly`, those that may join one that runs. */
+/**
+ * Makes the pending requests a turn's inputs, the oldest first and no more than a worker can be handed [I6]; with
+ * `steeringOnly`, those that may join one that runs. The size is looked up for each: a join might walk the session's events.
+ */
 export async function bindRequests(
   tx: Statements,
   session: string,
@@ -53,14 +57,25 @@ export async function bindRequests(
   const rows = await tx<{ sequence: number }[]>`
     update ledgerline.turn_request set status = 'claimed', turn_id = ${turn}::text
      where session = ${session}::text and status = 'pending' and (is_steering or not ${steeringOnly}::boolean)
+       and sequence <= (
+         select max(b.sequence)
+           from (select p.sequence, row_number() over oldest as place, sum(p.bytes) over oldest as bytes_so_far
+                   from (select r.sequence, (select e.bytes from ledgerline.event e
+                                              where e.session = r.session and e.sequence = r.sequence) as bytes
+                           from ledgerline.turn_request r
+                          where r.session = ${session}::text and r.status = 'pending'
+                            and (r.is_steering or not ${steeringOnly}::boolean)
+                          order by r.sequence limit ${limits.turnInputs}::int) p
+                 window oldest as (order by p.sequence rows unbounded preceding)) b
+          where b.place = 1 or b.bytes_so_far <= ${limits.turnInputBytes}::int)
     returning sequence`;
   return ascending(rows);
 }
 
-/** Takes back what no worker has begun. */
+/** Takes back what no worker has begun. The event tells; a row of no turn would be nobody's to forget. */
 export async function cancelPending(tx: Statements, session: string): Promise<Sequence[]> {
   const rows = await tx<{ sequence: number }[]>`
-    update ledgerline.turn_request set status = 'cancelled'
+    delete from ledgerline.turn_request
      where session = ${session}::text and status = 'pending'
     returning sequence`;
   return ascending(rows);

@@ -3,14 +3,13 @@ import { createHash } from 'node:crypto';
 import { assert } from '../base/assert.ts';
 import { LedgerlineError } from '../base/errors.ts';
 import { noteActivity } from '../ledger/session-row.ts';
-import { readTurnHead } from '../ledger/turn-head.ts';
 import type { Move, TurnHead } from '../ledger/turn-head.ts';
 import { addRequest, takeKey } from './request-row.ts';
 import { stopCurrent } from './stop.ts';
 import type { Work } from './transaction.ts';
 import { turnEvent } from './turn-event.ts';
 import type { AcceptedMessage, Message } from './turns.ts';
-import { isUnderWay, lockOpenHead, turnBusy } from './under-lock.ts';
+import { isUnderWay, lockOpenHead, readKnownHead, turnBusy } from './under-lock.ts';
 
 /** How long a turn waits for further messages of its sender: after each, and at most after the first. */
 export interface Debounce {
@@ -24,8 +23,8 @@ export async function request(work: Work, message: Message, debounce: Debounce):
   const known = await takeKey(tx, session, key, hashOf(content));
   if (known !== 'taken') {
     if (!known.isSame) throw keyTaken(known.sequence);
-    const now = await readTurnHead(tx, session);
-    return { sequence: known.sequence, isRepeat: true, state: now?.turnState ?? 'idle' };
+    const { turnState } = await readKnownHead(tx, session); // also of a session that was closed meanwhile
+    return { sequence: known.sequence, isRepeat: true, state: turnState };
   }
 
   let head = await lockOpenHead(tx, session);

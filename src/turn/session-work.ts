@@ -1,5 +1,6 @@
 /** What the work half keeps of a session, and how it ends and goes with it. */
 import type { Statements } from '../db/postgres.ts';
+import { next } from '../event/sequence.ts';
 import type { SessionWork } from '../ledger/postgres-ledger.ts';
 import type { TurnEvent, TurnHead } from '../ledger/turn-head.ts';
 import { endEvent } from './end.ts';
@@ -15,7 +16,7 @@ async function cancelAll(tx: Statements, head: TurnHead): Promise<TurnEvent[]> {
   const pending = await cancelPending(tx, session);
   if (!isUnderWay(head)) return [turnEvent('turn.cancelled', { inputs: pending, reason: 'closed' })];
   const inputs = await inputSequences(tx, session, head.turn);
-  await endTurn(tx, session, head.turn, { status: 'cancelled', sequence: undefined });
+  await endTurn(tx, session, head.turn, { status: 'cancelled', sequence: next(head.head) });
   return [endEvent(head, { status: 'cancelled', reason: 'closed' }, [...inputs, ...pending])];
 }
 

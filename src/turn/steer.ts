@@ -1,21 +1,28 @@
 /** Messages join the turn that runs, because their sender said that they may. */
 import type { Sequence } from '../event/sequence.ts';
 import type { Statements } from '../db/postgres.ts';
-import { bindRequests, readInputs } from './request-row.ts';
+import { bindRequests, inputSequences, readInputs } from './request-row.ts';
 import type { Work } from './transaction.ts';
 import { attemptEvent } from './turn-event.ts';
 import type { Attempt, Input } from './turns.ts';
 import { fenced, lockOwned } from './under-lock.ts';
 
-/** They are the turn's inputs from then on, at every further attempt, too. */
-export async function steer(work: Work, attempt: Attempt): Promise<Input[]> {
+/**
+ * They are the turn's inputs from then on, at every further attempt, too. What lies beyond `after` joined before, by a request
+ * whose answer was lost: it is answered again, or the agent would never hear of it [I10].
+ */
+export async function steer(work: Work, attempt: Attempt, after = Infinity): Promise<Input[]> {
   const { tx } = work;
+  const { session, turn } = attempt;
   const head = await lockOwned(tx, attempt);
   if (head === undefined) throw fenced();
-  const joined = new Set<Sequence>(await bindRequests(tx, attempt.session, attempt.turn, true));
-  if (joined.size === 0) return [];
-  await work.move(head, { to: 'stays' }, [attemptEvent('turn.steered', attempt, { inputs: [...joined] })]);
-  return (await readInputs(tx, attempt.session, attempt.turn)).filter(({ sequence }) => joined.has(sequence));
+  const joined = new Set<Sequence>(await bindRequests(tx, session, turn, true));
+  if (joined.size > 0) {
+    await work.move(head, { to: 'stays' }, [attemptEvent('turn.steered', attempt, { inputs: [...joined] })]);
+  }
+  const isUnheard = (sequence: Sequence): boolean => joined.has(sequence) || sequence > after;
+  if (!(await inputSequences(tx, session, turn)).some(isUnheard)) return [];
+  return (await readInputs(tx, session, turn)).filter(({ sequence }) => isUnheard(sequence));
 }
 
 /** Which of these sessions have messages that may join. */

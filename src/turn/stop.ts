@@ -53,7 +53,7 @@ async function askToStop(work: Work, head: TurnHead, mode: StopMode, by: string)
 }
 
 /** No worker has begun, so no turn ends: the messages are taken back. */
-export async function cancelQueued(
+async function cancelQueued(
   work: Work,
   head: TurnHead,
   reason: CancelReason,

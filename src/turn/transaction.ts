@@ -1,4 +1,5 @@
 /** One transaction of the work half: what it stores is broadcast when it is committed, and not before [I4]. */
+import { limits } from '../base/limits.ts';
 import type { Log } from '../base/log.ts';
 import type { Metrics } from '../base/metrics.ts';
 import type { Bus, Wake } from '../bus/bus.ts';
@@ -27,17 +28,24 @@ export interface TransactionDependencies {
   readonly bus: Pick<Bus, 'publish' | 'wake'>;
   readonly log: Log;
   readonly metrics: Metrics;
+  /** False behind a pooler, as with the pool. */
+  readonly prepare?: boolean;
 }
 
 export type Transact = <T>(what: string, work: (work: Work) => Promise<T>) => Promise<T>;
 
-export function createTransact(pool: Pool, { bus, log, metrics }: TransactionDependencies): Transact {
+/** What each of the pool's connections has; behind a pooler, each transaction sets it for itself. */
+const bounded = (tx: Statements) => tx`
+  select set_config('lock_timeout', ${`${limits.headLockWaitMs}ms`}::text, true), set_config('enable_seqscan', 'off', true)`;
+
+export function createTransact(pool: Pool, { bus, log, metrics, prepare }: TransactionDependencies): Transact {
   return async (what, work) => {
     const moved: Moved[] = [];
     const wakes: Wake[] = [];
     const ends: TurnStatus[] = [];
-    const run = (tx: Statements) =>
-      work({
+    const run = async (tx: Statements) => {
+      if (prepare === false) await bounded(tx);
+      return work({
         tx,
         async move(head, move, events, isFenced) {
           const stored = await moveTurnHead(tx, head, move, events, isFenced);
@@ -48,6 +56,7 @@ export function createTransact(pool: Pool, { bus, log, metrics }: TransactionDep
         ended: (status) => void ends.push(status),
         wake: (wake) => void wakes.push(wake),
       });
+    };
     const result = await pool.run(what, (sql) => busyWhenLocked(transaction(sql, run)));
     for (const stored of moved) {
       metrics.appendedEvents.inc(stored.events.length);

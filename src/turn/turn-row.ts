@@ -32,6 +32,14 @@ export async function readTurn(tx: Statements, session: string, turn: string): P
   return row;
 }
 
+/** The same for a turn that is over, locked: when it is old, retention takes it without asking for the head. */
+export async function lockTurn(tx: Statements, session: string, turn: string): Promise<TurnRow | undefined> {
+  const [row] = await tx<TurnRow[]>`
+    select ${columns(tx)} from ledgerline.turn t where t.session = ${session}::text and t.turn_id = ${turn}::text
+       for no key update`;
+  return row;
+}
+
 export async function beginTurn(tx: Statements, head: ClaimedHead, claim: ClaimRequest): Promise<TurnRow> {
   const [row] = await tx<TurnRow[]>`
     insert into ledgerline.turn as t (session, turn_id, policy, fence, attempts, total_attempts, max_attempts, time_allowed, deadline)

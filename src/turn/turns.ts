@@ -94,6 +94,8 @@ export interface Renewed extends Attempt {
   readonly stop: 'stop' | 'interrupt' | undefined;
   /** Messages wait that may join this turn: `steer` takes them. */
   readonly hasSteering: boolean;
+  /** False: somebody held the session's head, so the turn is its own still, and its lease no longer than before: ask again soon. */
+  readonly isExtended: boolean;
 }
 
 export interface Question {
@@ -151,8 +153,11 @@ export interface Turns {
   /** Never more than asked for; empty when nothing came in time, or `signal` aborted. */
   claim(request: ClaimRequest, signal?: AbortSignal): Promise<readonly ClaimedTurn[]>;
   renew(attempts: readonly Attempt[]): Promise<readonly Renewed[]>;
-  /** Takes the steering messages into the running turn. `fenced`. */
-  steer(attempt: Attempt): Promise<readonly Input[]>;
+  /**
+   * Takes the steering messages into the running turn. `after`: the last input that its worker has, so that a repeat brings
+   * once more what the answer before it lost. `fenced`.
+   */
+  steer(attempt: Attempt, after?: Sequence): Promise<readonly Input[]>;
   /**
    * Ends the turn: appends `events`, then `turn.completed` (or `turn.cancelled`, only after a stop was asked; else
    * `turn_over`). `fenced`.

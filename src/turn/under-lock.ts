@@ -1,14 +1,20 @@
 /** What every decision about a turn begins with: the session's head, locked, and whose it is. */
 import { LedgerlineError } from '../base/errors.ts';
 import type { Statements } from '../db/postgres.ts';
-import { lockTurnHead } from '../ledger/turn-head.ts';
+import { lockTurnHead, readTurnHead } from '../ledger/turn-head.ts';
 import type { TurnHead } from '../ledger/turn-head.ts';
 import { readTurn } from './turn-row.ts';
 import type { Attempt, Settled, TurnStatus } from './turns.ts';
 
 /** A session that is there. */
-export async function lockKnownHead(tx: Statements, session: string): Promise<TurnHead> {
-  const head = await lockTurnHead(tx, session);
+export const lockKnownHead = async (tx: Statements, session: string): Promise<TurnHead> =>
+  known(await lockTurnHead(tx, session));
+
+/** The same for whoever only shows it. */
+export const readKnownHead = async (tx: Statements, session: string): Promise<TurnHead> =>
+  known(await readTurnHead(tx, session));
+
+function known(head: TurnHead | undefined): TurnHead {
   if (head === undefined) {
     throw new LedgerlineError('session_unknown', 'there is no such session within reach of this credential');
   }
@@ -19,12 +25,12 @@ export async function lockKnownHead(tx: Statements, session: string): Promise<Tu
 }
 
 /** For what appends: a session that takes events. */
-export async function lockOpenHead(tx: Statements, session: string): Promise<TurnHead> {
-  const head = await lockKnownHead(tx, session);
-  if (head.state === 'closed') {
-    throw new LedgerlineError('session_closed', 'the session is closed and takes no more events');
-  }
-  return head;
+export const lockOpenHead = async (tx: Statements, session: string): Promise<TurnHead> =>
+  requireOpen(await lockKnownHead(tx, session));
+
+export function requireOpen(head: TurnHead): TurnHead {
+  if (head.state === 'open') return head;
+  throw new LedgerlineError('session_closed', 'the session is closed and takes no more events');
 }
 
 /** A turn is under way: somebody runs it, a person is asked, or it is to be tried again. */

@@ -82,7 +82,7 @@ export interface AgentTurn {
    * A person's decision. If there is none yet, the question is asked and the attempt ends here, by a rejection; when it is
    * decided, `run` begins anew with the same inputs, and this call resolves. So what stands before it runs again: make it
    * cheap, or look into `decisions` and `history` what is done. `approval` must be unique in the session, and the same at every attempt.
-   * Questions that are asked at the same time (`Promise.all`) are shown together.
+   * Questions that are asked at the same time (`Promise.all`) are shown together, up to 16; one that is asked twice is one.
    */
   approve(approval: string, request: ApprovalRequest): Promise<AgentDecision>;
 }

@@ -1,4 +1,5 @@
 /** Whether an attempt may still write, and what its agent hears when it may not. */
+import { toError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import type { Lease } from './lease.ts';
 import { TurnAborted } from './turn-aborted.ts';
@@ -30,7 +31,9 @@ export interface AttemptState {
   end(why: AbortWhy): void;
   /** It is not ours any more: nothing more is written [river#1135]. */
   lose(why: LostWhy): void;
-  /** Throws why the agent may do nothing more, if so. */
+  /** Why the agent may do nothing more, if so. */
+  refusal(): Error | undefined;
+  /** Throws that. */
   guard(): void;
 }
 
@@ -81,10 +84,17 @@ export function createAttemptState(lease: Lease, log: Log): AttemptState {
     },
     end,
     lose,
+    refusal,
     guard() {
-      // A look at the clock, since timers wait while the loop is blocked [oban#1141].
-      if (state !== 'over' && lease.isOver) lose('lapsed');
-      if (state === 'settling' || state === 'over') throw aborting.signal.reason ?? new TurnAborted('settled');
+      const reason = refusal();
+      if (reason !== undefined) throw reason;
     },
   };
+
+  function refusal(): Error | undefined {
+    // A look at the clock, since timers wait while the loop is blocked [oban#1141].
+    if (state !== 'over' && lease.isOver) lose('lapsed');
+    if (state !== 'settling' && state !== 'over') return undefined;
+    return aborting.signal.aborted ? toError(aborting.signal.reason) : new TurnAborted('settled');
+  }
 }

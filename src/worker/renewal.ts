@@ -25,7 +25,7 @@ export interface RenewalOptions {
   readonly renewMs?: number | undefined;
 }
 
-/** A renewal that failed is tried again so many times as often. */
+/** A renewal that failed, or left a lease as it was, is tried again so many times as often. */
 const RETRIES = 10;
 
 export function createRenewal({ turns, clock, log, watchdog, renewMs }: RenewalOptions): Renewal {
@@ -43,6 +43,7 @@ export function createRenewal({ turns, clock, log, watchdog, renewMs }: RenewalO
     if (asked.length === 0) return;
     const sentMs = clock.now();
     renewAtMs = sentMs + everyMs(asked);
+    const soonMs = (): number => clock.now() + everyMs(asked) / RETRIES;
     try {
       const renewed = await turns.renew(asked.map(({ attempt }) => attempt));
       const answers = new Map(renewed.map((answer) => [keyOf(answer), answer]));
@@ -50,12 +51,13 @@ export function createRenewal({ turns, clock, log, watchdog, renewMs }: RenewalO
         const answer = answers.get(keyOf(turn.attempt));
         if (answer === undefined) turn.lose('lost');
         else {
-          turn.lease.extend(sentMs);
+          if (answer.isExtended) turn.lease.extend(sentMs);
+          else renewAtMs = Math.min(renewAtMs, soonMs());
           turn.heard(answer);
         }
       }
     } catch (thrown) {
-      renewAtMs = clock.now() + everyMs(asked) / RETRIES;
+      renewAtMs = soonMs();
       log.warn({ err: toError(thrown), turns: asked.length }, 'the leases could not be renewed');
     }
   }

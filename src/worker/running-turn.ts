@@ -13,6 +13,7 @@ import { createAttemptState } from './attempt-state.ts';
 import type { LostWhy } from './attempt-state.ts';
 import { createLease } from './lease.ts';
 import type { Lease } from './lease.ts';
+import { addQuestion, questionOf } from './question.ts';
 import { repeat } from './repeat.ts';
 import { TurnAborted } from './turn-aborted.ts';
 import { createTurnWriter, newEvent } from './turn-writer.ts';
@@ -55,6 +56,7 @@ export function runTurn(claimed: ClaimedTurn, options: RunningTurnOptions): Runn
   const { signal } = life;
   const repeating = { clock, sleep: options.sleep, signal: life.leaving };
   const questions: Question[] = [];
+  const heardInputs = new Set(claimed.inputs.map(({ sequence }) => sequence));
   let asking: Promise<never> | undefined;
   let ending: Promise<void> | undefined;
 
@@ -127,8 +129,9 @@ export function runTurn(claimed: ClaimedTurn, options: RunningTurnOptions): Runn
     decisions,
     signal,
     append(type, data, { isDelta } = {}) {
-      life.guard();
-      return unheard(writer.append(type, data, isDelta));
+      // In the promise: what still speaks in a callback would throw into whoever calls it, and end the process.
+      const refusal = life.refusal();
+      return unheard(refusal === undefined ? writer.append(type, data, isDelta) : Promise.reject(refusal));
     },
     flush: () => unheard(guarded(() => writer.flush())),
     history: (range) => unheard(guarded(() => repeat(() => readHistory(sessions, claimed.session, range), repeating))),
@@ -138,7 +141,12 @@ export function runTurn(claimed: ClaimedTurn, options: RunningTurnOptions): Runn
           if (life.state === 'stopping') return [];
           // What was said before it is stored before it.
           await writer.flush();
-          return (await repeat(() => turns.steer(attempt), repeating).catch(lost)).map(readInput);
+          const last = [...heardInputs].at(-1);
+          const joined = await repeat(() => turns.steer(attempt, last), repeating).catch(lost);
+          // Two that ask at the same time may both be answered with the same.
+          const others = joined.filter(({ sequence }) => !heardInputs.has(sequence));
+          for (const { sequence } of others) heardInputs.add(sequence);
+          return others.map(readInput);
         }),
       ),
     approve: (approval, request) =>
@@ -147,7 +155,7 @@ export function runTurn(claimed: ClaimedTurn, options: RunningTurnOptions): Runn
           const decision = decisions.get(approval);
           if (decision !== undefined) return Promise.resolve(decision);
           if (life.state === 'stopping') throw signal.reason;
-          questions.push({ approval, data: { ...request } });
+          addQuestion(questions, questionOf(approval, request));
           asking ??= unheard(ask());
           return asking;
         }),

@@ -2,8 +2,11 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { connect, disconnect } from '../../src/db/postgres.ts';
 import type { Sql, Statements } from '../../src/db/postgres.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import type { Clock } from '../../src/base/clock.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { claimHeads } from '../../src/ledger/turn-lease.ts';
+import { createTurns } from '../../src/turn/postgres-turns.ts';
 import { countTo, holdHeads } from '../support/ledger.ts';
 import { turnStage } from '../support/turn-stage.ts';
 import type { TurnStage } from '../support/turn-stage.ts';
@@ -140,6 +143,36 @@ describe('a claim that waits', () => {
     await stage.say(session, 'hello');
     expect(await claimed).toMatchObject({ session });
     expect(await stage.types(session)).toEqual(['message.created', 'turn.started']);
+  });
+
+  test('pauses while somebody holds what is due, however many wait', async () => {
+    const [held = ''] = await ready(1);
+    const stranger = await holdHeads(stage.url, held);
+    let waits = 0;
+    const clock: Clock = {
+      ...systemClock,
+      after(delayMs, run) {
+        waits += 1;
+        return systemClock.after(delayMs, run);
+      },
+    };
+    const { url, bus, metrics } = stage;
+    const turns = createTurns({ url, bus, metrics, clock, log: silentLog });
+    const asked = { worker: 'w', limit: 1, waitMs: 500, policy: 'retry', maxAttempts: 3, turnMs: 60_000 } as const;
+    expect((await Promise.all(countTo(5).map(() => turns.claim(asked)))).flat()).toEqual([]);
+    expect(waits).toBeLessThan(50); // each looks about ten times a second, and not without a pause
+    await turns.service.stop();
+    await stranger.release();
+  });
+
+  test('is one of many that one process may hold, without a warning of leaks', async () => {
+    const warnings: Error[] = [];
+    const onWarning = (warning: Error): void => void warnings.push(warning);
+    process.on('warning', onWarning);
+    const claims = countTo(12).map(() => stage.claim({ waitMs: 200 }));
+    expect((await Promise.all(claims)).flat()).toEqual([]);
+    process.off('warning', onWarning);
+    expect(warnings).toEqual([]);
   });
 
   test('ends with its caller, and takes nothing for nobody', async () => {

@@ -1,6 +1,13 @@
 /** A message comes in: stored once, asked for once, and never lost on an agent that is busy. */
 import { beforeEach, describe, expect, test } from 'vitest';
+import { limits } from '../../src/base/limits.ts';
+import { silentLog } from '../../src/base/log.ts';
+import { toSequence } from '../../src/event/sequence.ts';
 import type { TurnState } from '../../src/event/turn-state.ts';
+import { createPool } from '../../src/ledger/pool.ts';
+import { entombSession } from '../../src/ledger/session-row.ts';
+import { sessionWork } from '../../src/turn/session-work.ts';
+import { createTransact } from '../../src/turn/transaction.ts';
 import type { OnBusy } from '../../src/turn/turns.ts';
 import { anEvent, countTo, holdHeads } from '../support/ledger.ts';
 import { refusalOf } from '../support/refusal.ts';
@@ -76,6 +83,13 @@ describe('a message that is sent again', () => {
     await stage.sessions.close(session);
     expect(await stage.say(session, 'a', { key: 'k' })).toMatchObject({ sequence: 1, isRepeat: true });
     expect(await refusalOf(stage.say(session, 'b'))).toMatchObject({ code: 'session_closed' });
+  });
+
+  test('is refused when its session was deleted meanwhile, also while the key is not erased yet', async () => {
+    const session = await stage.session();
+    await stage.say(session, 'a', { key: 'k' });
+    await stage.sql((sql) => entombSession(sql, session, sessionWork.end));
+    expect(await refusalOf(stage.say(session, 'a', { key: 'k' }))).toMatchObject({ code: 'session_deleted' });
   });
 
   test('after a refusal is a first one: what was refused left no key behind', async () => {
@@ -199,6 +213,19 @@ describe('to an agent that is', () => {
     expect((await stage.claimOne()).inputs.map(({ sequence }) => sequence)).toEqual([3]);
   });
 
+  test('running, a message that joined by a request whose answer was lost is brought by the next one [I10]', async () => {
+    const session = await stage.session();
+    await stage.say(session, 'first');
+    const turn = await stage.claimOne();
+    await stage.say(session, 'to the left', { onBusy: 'steer' });
+    await stage.turns.steer(turn); // and nobody hears the answer
+    await stage.say(session, 'no, to the right', { onBusy: 'steer' });
+    const [last] = turn.inputs.map(({ sequence }) => sequence);
+    expect((await stage.turns.steer(turn, last)).map(({ sequence }) => sequence)).toEqual([3, 5]);
+    expect(await stage.turns.steer(turn, toSequence(5))).toEqual([]);
+    expect((await stage.types(session)).filter((type) => type === 'turn.steered')).toHaveLength(2);
+  });
+
   test('at its end, a message that wanted to join is for the next turn', async () => {
     const session = await stage.session();
     await stage.say(session, 'first');
@@ -226,6 +253,41 @@ test('a message that comes while the turn is being finished is never forgotten [
   }
 });
 
+test('a turn takes no more than a worker can be handed, and what is beyond is the next one’s [I6]', async () => {
+  const session = await stage.session();
+  const long = 'x'.repeat(limits.contentBytes - 2);
+  const many = Math.ceil(limits.turnInputBytes / limits.contentBytes) + 3;
+  for (const _ of countTo(many)) await stage.say(session, long);
+  const taken: number[] = [];
+  for (let state: TurnState = 'ready'; state === 'ready';) {
+    const turn = await stage.claimOne();
+    const bytes = turn.inputs.reduce((sum, { data }) => sum + Buffer.byteLength(data), 0);
+    expect(bytes).toBeLessThanOrEqual(limits.turnInputBytes);
+    taken.push(...turn.inputs.map(({ sequence }) => sequence));
+    ({ state } = await stage.turns.finish(turn, 'completed', []));
+  }
+  expect(taken).toEqual(countTo(many).map((_, index) => index + 1));
+});
+
+test('ten thousand small messages that wait are answered, turn by turn [I6]', async () => {
+  const session = await stage.session();
+  await stage.say(session, 'the first');
+  await stage.sql(async (sql) => {
+    await sql`
+      with head as (
+        update ledgerline.session_head set last_sequence = 10000 where session = ${session}::text
+      ), stored as (
+        insert into ledgerline.event (session, sequence, created_at, bytes, type, payload)
+        select ${session}::text, i, clock_timestamp(), 2, 'message.created', '{}' from generate_series(2, 10000) i
+      )
+      insert into ledgerline.turn_request (session, sequence) select ${session}::text, i from generate_series(2, 10000) i`;
+  });
+  const turn = await stage.claimOne();
+  expect(turn.inputs.map(({ sequence }) => sequence)).toEqual(countTo(limits.turnInputs).map((_, index) => index + 1));
+  expect(await stage.turns.finish(turn, 'completed', [])).toMatchObject({ state: 'ready' });
+  expect((await stage.claimOne()).inputs[0]?.sequence).toBe(limits.turnInputs + 1);
+});
+
 test('a message that waits for the head of one session keeps no other waiting [I9]', async () => {
   const [held, free] = [await stage.session(), await stage.session()];
   const stranger = await holdHeads(stage.url, held);
@@ -239,6 +301,18 @@ test('the rows of turns need no lock that a busy head could hold [the foreign ke
   const session = await stage.session();
   const stranger = await holdHeads(stage.url, session);
   // A worker holds the head; what refers to the session is inserted beside it.
-  await stage.sql((sql) => sql`insert into ledgerline.turn_request (session, sequence) values (${session}::text, 1)`);
+  const inserted = await stage.sql(
+    (sql) => sql`insert into ledgerline.turn_request (session, sequence) values (${session}::text, 1) returning 1`,
+  );
+  expect(inserted).toHaveLength(1);
   await stranger.release();
+});
+
+test('behind a pooler, where connections have no settings, a head that is held makes a message busy all the same', async () => {
+  const { url, bus, metrics } = stage;
+  const pool = createPool({ url, log: silentLog, name: 'pooled', connections: 1, prepare: false, deadlineMs: 10_000 });
+  const transact = createTransact(pool, { bus, metrics, log: silentLog, prepare: false });
+  const [shown] = await transact('looking', ({ tx }) => tx<{ lock_timeout: string }[]>`show lock_timeout`);
+  expect(shown).toEqual({ lock_timeout: `${limits.headLockWaitMs / 1_000}s` });
+  await pool.close(1_000);
 });

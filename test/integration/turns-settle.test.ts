@@ -82,7 +82,12 @@ describe('a turn that failed', () => {
     }
     expect(await stage.types(session)).toEqual([
       'message.created',
-      ...['turn.started', 'turn.retrying', 'turn.started', 'turn.retrying', 'turn.started', 'turn.failed'],
+      'turn.started',
+      'turn.retrying',
+      'turn.started',
+      'turn.retrying',
+      'turn.started',
+      'turn.failed',
     ]);
     expect((await stage.events(session)).at(-1)?.data).toEqual({ turn, attempt: 3, inputs: [1], error: failure });
     await stage.say(session, 'and now?');
@@ -173,6 +178,20 @@ describe('leases', () => {
   });
 });
 
+test('one head that somebody holds keeps no other lease from going on, and its own turn is not lost [I9]', async () => {
+  const turns = [await running(), await running(), await running()];
+  const held = turns[1]?.session ?? '';
+  for (const { session } of turns) await stage.expire(session);
+  const stranger = await holdHeads(stage.url, held);
+  const renewed = await stage.turns.renew([...turns, { session: held, turn: 'another', attempt: 1 }]);
+  const extended = new Map(renewed.map(({ session, isExtended }) => [session, isExtended]));
+  expect(extended).toEqual(new Map(turns.map(({ session }) => [session, session !== held])));
+  expect(renewed).toHaveLength(turns.length);
+  await stranger.release();
+  expect(await stage.turns.recover()).toBe(1);
+  expect(await stage.now(held)).toMatchObject({ state: 'ready' });
+});
+
 describe('a question', () => {
   test('ends the attempt, and its answer begins the next with it', async () => {
     const turn = await running();
@@ -217,6 +236,27 @@ describe('a question', () => {
       expect(await stage.turns.decide(session, winner)).toMatchObject({ sequence: 5, isRepeat: true });
     }
     expect((await stage.types(session)).filter((type) => type === 'approval.decided')).toHaveLength(1);
+  });
+
+  test('that somebody decided whose name holds half a character is told again, too', async () => {
+    const turn = await running();
+    await stage.turns.wait(turn, [question]);
+    const decided = { approval: 'refund', decision: 'approved', by: 'ma\ud800\u0000ya', comment: undefined } as const;
+    const { sequence } = await stage.turns.decide(turn.session, decided);
+    expect(await stage.turns.decide(turn.session, decided)).toMatchObject({ sequence, isRepeat: true });
+  });
+
+  test('that was decided is told again to who decided it, though the session was closed meanwhile', async () => {
+    const turn = await running();
+    const { session } = turn;
+    await stage.turns.wait(turn, [question]);
+    const decided = { approval: 'refund', decision: 'approved', by: 'maya', comment: undefined } as const;
+    const { sequence } = await stage.turns.decide(session, decided);
+    await stage.sessions.close(session);
+    expect(await stage.turns.decide(session, decided)).toEqual({ sequence, isRepeat: true, state: 'idle' });
+    expect(await refusalOf(stage.turns.decide(session, { ...decided, by: 'noah' }))).toMatchObject({
+      code: 'session_closed',
+    });
   });
 
   test('among several lets the turn go on with the last answer', async () => {

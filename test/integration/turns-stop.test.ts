@@ -1,5 +1,6 @@
 /** Stopping, losing and taking over turns: decided from the locked row alone, and seen by everybody. */
 import { beforeEach, describe, expect, test } from 'vitest';
+import { limits } from '../../src/base/limits.ts';
 import type { Wake } from '../../src/bus/bus.ts';
 import type { ClaimedTurn } from '../../src/turn/turns.ts';
 import { anEvent, countTo, holdHeads } from '../support/ledger.ts';
@@ -211,12 +212,34 @@ describe('a worker that is gone', () => {
   });
 });
 
+test('all turns of a worker that was lost are taken over in one pass, however many they are', async () => {
+  const many = limits.recoverTurns + 5;
+  const sessions = await Promise.all(countTo(many).map(() => stage.session()));
+  await Promise.all(sessions.map((session) => stage.say(session, 'hello')));
+  for (let left = many; left > 0;) left -= (await stage.claim({ limit: 50 })).length;
+  await stage.sql(
+    (sql) => sql`update ledgerline.session_head set lease_until = clock_timestamp() - interval '1 second'`,
+  );
+  expect(await stage.turns.recover()).toBe(many);
+});
+
 test('a turn fails at its deadline, though its worker is alive', async () => {
   const turn = await running();
   await shift(turn.session, 'deadline');
   expect(await stage.turns.recover()).toBe(1);
   expect((await last(turn.session))?.data).toMatchObject({ error: { code: 'deadline' } });
   expect(await stage.turns.renew([turn])).toEqual([]);
+});
+
+test('a turn that is to be tried again fails at its deadline, too, though no worker comes', async () => {
+  const turn = await running();
+  await stage.turns.fail(turn, { code: 'x', message: 'x' }, true);
+  expect(await stage.turns.recover()).toBe(0);
+  await shift(turn.session, 'deadline');
+  expect(await stage.turns.recover()).toBe(1);
+  expect((await last(turn.session))?.type).toBe('turn.failed');
+  expect((await last(turn.session))?.data).toMatchObject({ error: { code: 'deadline' } });
+  expect(await stage.now(turn.session)).toMatchObject({ state: 'idle' });
 });
 
 test('the time that a person takes to decide is not the turn’s', async () => {
@@ -241,6 +264,11 @@ describe('a session that ends', () => {
       await stage.sessions.close(session);
       expect((await last(session))?.type).toBe('turn.cancelled');
       expect((await last(session))?.data).toMatchObject({ reason: 'closed' });
+      const end = (await last(session))?.sequence;
+      const { sessions } = await stage.ledger.list({ kind: 'all' }, { limit: 1 }, 'maya');
+      expect(sessions).toMatchObject([{ session, notable: end, read: 0 }]);
+      const settled = await stage.sql((sql) => sql`select settled_sequence from ledgerline.turn`);
+      expect([...settled]).toEqual(turn === undefined ? [] : [{ settled_sequence: end }]);
       expect(await stage.now(session)).toMatchObject({ state: 'idle' });
       await stage.hurry(session);
       expect(await stage.claim()).toEqual([]);
@@ -337,11 +365,12 @@ describe('a person', () => {
     const queued = await stage.session();
     await stage.say(queued, 'hello');
     const seen = await stage.turns.list('active', 10, { kind: 'all' });
-    expect(seen.map(({ session, status, state }) => [session, status, state]).toSorted()).toEqual(
-      [
-        [turn.session, 'open', 'running'],
-        [queued, 'queued', 'ready'],
-      ].toSorted(),
+    const states = new Map(seen.map(({ session, status, state }) => [session, `${status} ${state}`]));
+    expect(states).toEqual(
+      new Map([
+        [turn.session, 'open running'],
+        [queued, 'queued ready'],
+      ]),
     );
     const some = { kind: 'some', sessions: [queued], prefixes: [], owner: undefined } as const;
     expect((await stage.turns.list('active', 10, some)).map(({ session }) => session)).toEqual([queued]);

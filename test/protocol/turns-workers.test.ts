@@ -50,6 +50,7 @@ describe('a claim', () => {
       maxAttempts: 2,
       leaseMs: limits.leaseMs,
       deadline: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/) as unknown,
+      remainingMs: expect.any(Number) as unknown,
       head: 2,
       inputs: [
         {
@@ -278,6 +279,7 @@ describe('a renewal', () => {
       attempt,
       stop,
       steering,
+      extended: true,
     });
     expect(renewed).toHaveLength(3);
     expect(renewed).toEqual(

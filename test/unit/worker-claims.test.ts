@@ -132,7 +132,7 @@ test('gives back what does not end in time, with what it wrote, and is then gone
   expect(turn.signal.reason).toMatchObject({ why: 'draining' });
   expect(world.told).toEqual([{ type: 'text.delta', data: 'the last' }]);
   expect(world.endings).toEqual([{ session: 's1', kind: 'released' }]);
-  expect(() => turn.append('text.delta', 'later')).toThrow(TurnAborted);
+  await expect(turn.append('text.delta', 'later')).rejects.toThrow(TurnAborted);
   atWork.get('s1')?.end();
   await world.clock.settle();
   expect(world.endings).toHaveLength(1);

@@ -170,8 +170,8 @@ describe('a renewal', () => {
       renew: (attempts) => {
         taken.push(attempts);
         return Promise.resolve([
-          { session: 's1', turn: 't1', attempt: 7, stop: undefined, hasSteering: true },
-          { session: 's2', turn: 't2', attempt: 1, stop: 'interrupt', hasSteering: false },
+          { session: 's1', turn: 't1', attempt: 7, stop: undefined, hasSteering: true, isExtended: true },
+          { session: 's2', turn: 't2', attempt: 1, stop: 'interrupt', hasSteering: false, isExtended: false },
         ]);
       },
     });
@@ -183,8 +183,8 @@ describe('a renewal', () => {
       status: 200,
       body: {
         renewed: [
-          { ...attempts[0], stop: null, steering: true },
-          { ...attempts[1], stop: 'interrupt', steering: false },
+          { ...attempts[0], stop: null, steering: true, extended: true },
+          { ...attempts[1], stop: 'interrupt', steering: false, extended: false },
         ],
       },
     });
@@ -225,12 +225,12 @@ describe('an attempt', () => {
     const answer = await fetch(gateway.internalUrl + at('steer'), {
       method: 'POST',
       headers: { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' },
-      body: '{"attempt":7}',
+      body: '{"attempt":7,"after":39}',
     });
     expect(await answer.text()).toBe(
       '{"inputs":[{"sequence":40,"at":"2026-11-30T04:00:00.000Z","data":{"key":"k","n": 9007199254740993, "u":"\\u0000"}}]}',
     );
-    expect(taken).toEqual([[attempt]]);
+    expect(taken).toEqual([[attempt, 39]]);
   });
 
   it('finishes, with events to the last character [I2]', async () => {
@@ -325,7 +325,7 @@ describe('an attempt', () => {
 
   it('cannot ask what no event holds', async () => {
     await setUp({ wait: note() });
-    const surroundings = '{"turn":"t1","approval":"a","args":""}'.length;
+    const surroundings = '{"turn":"t1","attempt":7,"approval":"a","args":""}'.length;
     const fits = question(limits.payloadBytes - surroundings);
     expect((await post(at('wait'), { attempt: 7, approvals: [fits] })).status).toBe(200);
     const approvals = [{ approval: 'b' }, question(limits.payloadBytes - surroundings + 1)];

@@ -136,6 +136,32 @@ describe('a turn', () => {
     expect(seen).toMatchObject([[{ sequence: 5, content: 'shorter, please', by: 'maya' }], 1, []]);
     expect(world.endings).toMatchObject([{ kind: 'finished' }]);
   });
+
+  test('is told once of each message that steers it, and says which it has, so that a lost answer comes again', async () => {
+    const seen: number[][] = [];
+    const world = await atWork(async (turn, { steering }) => {
+      const ask = async () => void seen.push((await turn.steering()).map(({ sequence }) => sequence));
+      steering.push({ sequence: 5, content: 'shorter' });
+      await ask();
+      // As the server answers when it cannot know what was heard.
+      steering.push({ sequence: 5, content: 'shorter' }, { sequence: 6, content: 'in French' });
+      await ask();
+    });
+    expect(seen).toEqual([[5], [6]]);
+    expect(world.steered).toEqual([1, 5]);
+  });
+
+  test('that is over takes no event, and says so in the promise: a callback that still speaks throws into nobody', async () => {
+    let given: AgentTurn | undefined;
+    const world = await atWork((turn) => {
+      given = turn;
+      return Promise.resolve();
+    });
+    const speak = (): Promise<void> | undefined => given?.append('text.delta', 'still speaking');
+    expect(speak).not.toThrow(); // and nobody waits for the promise
+    await expect(speak()).rejects.toMatchObject({ why: 'settled' });
+    expect(world.told).toEqual([]);
+  });
 });
 
 describe('a failure', () => {
@@ -376,6 +402,34 @@ describe('a question', () => {
     expect(world.endings).toHaveLength(1);
   });
 
+  test('that is asked twice at the same time is one', async () => {
+    const world = await atWork(async (turn) => {
+      await Promise.all([turn.approve('a1', {}), turn.approve('a1', {}), turn.approve('a2', {})]);
+    });
+    expect(world.endings).toMatchObject([{ kind: 'waiting', questions: [{ approval: 'a1' }, { approval: 'a2' }] }]);
+  });
+
+  test.each([
+    ['has a bad id', 'malformed', (turn: AgentTurn) => turn.approve('a1,a2', {})],
+    ['cannot be JSON', 'malformed', (turn: AgentTurn) => turn.approve('a1', { args: 1n })],
+    ['no event holds', 'too_large', (turn: AgentTurn) => turn.approve('a1', { args: 'x'.repeat(limits.payloadBytes) })],
+    [
+      'is one too many',
+      'malformed',
+      (turn: AgentTurn) =>
+        Promise.all(Array.from({ length: limits.approvalsPerWait + 1 }, (_, index) => turn.approve(`a${index}`, {}))),
+    ],
+  ])('that %s is refused where it is asked', async (_, code, ask) => {
+    let refused: unknown;
+    await atWork(async (turn) => {
+      refused = await ask(turn).then(
+        () => undefined,
+        (thrown: unknown) => (thrown as LedgerlineError).code,
+      );
+    });
+    expect(refused).toBe(code);
+  });
+
   test('whose end an agent catches is the end all the same: nothing more is written', async () => {
     const world = await atWork(async (turn) => {
       await turn.approve('a1', {}).catch(() => undefined);
@@ -441,6 +495,20 @@ describe('time', () => {
     await world.clock.advance(1);
     expect(whyOf(turn?.signal.reason)).toBe('lapsed');
     expect(world.endings).toEqual([]);
+  });
+
+  test('goes on for a lease whose head is held by somebody, but no further than the lease, and it is asked for again soon', async () => {
+    let turn: AgentTurn | undefined;
+    const world = await atWork((given) => {
+      turn = given;
+      return aborted(given.signal);
+    });
+    world.held.add('s1');
+    await world.clock.advance(limits.selfStopMs - 1);
+    expect(turn?.signal.aborted).toBe(false);
+    expect(world.renewals.length).toBeGreaterThan(10);
+    await world.clock.advance(1);
+    expect(whyOf(turn?.signal.reason)).toBe('lapsed');
   });
 
   test('in which a renewal hangs ends the attempt as well', async () => {
