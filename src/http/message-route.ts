@@ -13,7 +13,7 @@ const messageShape = z.strictObject({
   onBusy: z.enum(onBusyModes).default('enqueue'),
 });
 
-/** As it was sent: a part is whatever its sender and the agent agree on. */
+/** A part is whatever its sender and the agent agree on; it is kept as a value, so its numbers are doubles. */
 function isContent(value: unknown): boolean {
   return typeof value === 'string' || (Array.isArray(value) && value.every(isPart));
 }

@@ -62,10 +62,8 @@ export function createLedger(options: LedgerOptions): PostgresLedger {
   const history = pool('history', limits.historyConnections, bounds.queryDeadlineMs, pages);
   const control = pool('control', limits.controlConnections, bounds.queryDeadlineMs, byIndex);
   // Closing and deleting wait for a head, and must not keep those from the others' connections who only look [I9].
-  const ending = pool('ending', limits.soloConnections, bounds.headLockWaitMs + bounds.queryDeadlineMs, {
-    ...byIndex,
-    lock_timeout: `${bounds.headLockWaitMs}ms`,
-  });
+  const ending = pool('ending', limits.soloConnections, bounds.headLockWaitMs + bounds.queryDeadlineMs, byIndex);
+  const how = { endWork: work.end, lockWaitMs: bounds.headLockWaitMs };
   const readiness = pool('ready', 1, bounds.readinessDeadlineMs, {});
 
   const inquiry = createInquiry({ pool: control, clock, log, deadlineMs: bounds.queryDeadlineMs });
@@ -92,9 +90,9 @@ export function createLedger(options: LedgerOptions): PostgresLedger {
     heads: (sessions) => control.run('reading heads', (sql) => readHeads(sql, sessions)),
     create: (session, row) => control.run('creating a session', (sql) => createSession(sql, session, row)),
     describe: (session) => control.run('reading a session', (sql) => describeSession(sql, session)),
-    close: (session) => ending.run('closing a session', (sql) => closeSession(sql, session, work.end)),
+    close: (session) => ending.run('closing a session', (sql) => closeSession(sql, session, how)),
     async delete(session) {
-      const head = await ending.run('deleting a session', (sql) => entombSession(sql, session, work.end));
+      const head = await ending.run('deleting a session', (sql) => entombSession(sql, session, how));
       if (head?.state === 'deleted') erasure.request();
       return head;
     },

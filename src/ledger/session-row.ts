@@ -69,11 +69,17 @@ export async function createSession(
  */
 export type EndWork = (tx: Statements, head: TurnHead) => Promise<readonly TurnEvent[]>;
 
+export interface Ending {
+  readonly endWork: EndWork;
+  /** For the head; then it is `session_busy`. */
+  readonly lockWaitMs: number;
+}
+
 /** Waits for the head's lock, so that an append either committed before the close or finds the session closed. */
-export function closeSession(sql: Sql, session: string, endWork: EndWork): Promise<Head | undefined> {
-  return ending(sql, session, async (tx, head) => {
+export function closeSession(sql: Sql, session: string, how: Ending): Promise<Head | undefined> {
+  return ending(sql, session, how.lockWaitMs, async (tx, head) => {
     if (head.state !== 'open') return;
-    const ended = await moveTurnHead(tx, head, { to: 'idle' }, await endWork(tx, head), head.turnState !== 'idle');
+    const ended = await moveTurnHead(tx, head, { to: 'idle' }, await how.endWork(tx, head), head.turnState !== 'idle');
     if (ended !== undefined) await noteActivity(tx, session, ended.last);
     await tx`update ledgerline.session_head set state = 'closed' where session = ${session}::text`;
   });
@@ -83,11 +89,11 @@ export function closeSession(sql: Sql, session: string, endWork: EndWork): Promi
  * The tombstone, in one short transaction: from its commit on nobody reads an event of the session (the floor is its head),
  * nobody appends, and a worker's attempt no longer owns its turn. Erasing comes after (`erasure`).
  */
-export function entombSession(sql: Sql, session: string, endWork: EndWork): Promise<Head | undefined> {
-  return ending(sql, session, async (tx, head) => {
+export function entombSession(sql: Sql, session: string, how: Ending): Promise<Head | undefined> {
+  return ending(sql, session, how.lockWaitMs, async (tx, head) => {
     if (head.state === 'deleted') return;
     if (head.state === 'open') {
-      await endWork(tx, head); // its events would be erased at once
+      await how.endWork(tx, head); // its events would be erased at once
       await moveTurnHead(tx, head, { to: 'idle' }, [], true);
     }
     await tx`
@@ -104,10 +110,13 @@ export function entombSession(sql: Sql, session: string, endWork: EndWork): Prom
 function ending(
   sql: Sql,
   session: string,
+  lockWaitMs: number,
   end: (tx: Statements, head: TurnHead) => Promise<void>,
 ): Promise<Head | undefined> {
   return busyWhenLocked(
     transaction(sql, async (tx) => {
+      // In the transaction, since a pooler keeps no settings of a connection.
+      await tx`select set_config('lock_timeout', ${`${lockWaitMs}ms`}::text, true)`;
       const head = await lockTurnHead(tx, session);
       if (head !== undefined) await end(tx, head);
       return headOf(tx, session);
