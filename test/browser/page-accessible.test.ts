@@ -96,7 +96,10 @@ describe('axe finds nothing', () => {
     expect(await violations(page), 'a message that was refused').toEqual([]);
     expect(await overflow(page), 'a message that was refused').toBe(0);
     await page.getByRole('button', { name: 'Approve' }).click();
-    await (await takeTurn(stage.writer, session)).fail({ code: 'model', message: 'the model is overloaded' });
+    const turn = await takeTurn(stage.writer, session);
+    await page.locator('.session-row.is-selected .is-busy').waitFor({ state: 'attached', timeout: PATIENCE_MS });
+    expect(await violations(page), 'an agent at work').toEqual([]);
+    await turn.fail({ code: 'model', message: 'the model is overloaded' });
     await page.locator('.agent-bar.is-failed').waitFor({ timeout: PATIENCE_MS });
     expect(await violations(page), 'a failure').toEqual([]);
     expect(await overflow(page), 'a failure').toBe(0);

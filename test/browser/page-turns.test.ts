@@ -68,6 +68,25 @@ async function expectStoredOnce(page: Page, session: string, text: string): Prom
 }
 
 describe('a message', () => {
+  test('that one left unsent is not sent by who signs in in another tab of the browser', async () => {
+    const context = await stage.newContext();
+    const { page, session, wire } = await open({ context, token: await stage.mint({ subject: 'ann' }) });
+    const messages = `**/sessions/${session}/messages`;
+    await context.route(messages, (route) => route.abort());
+    await write(page, 'From Ann');
+    await page.locator('[data-outgoing="unsent"]').waitFor({ timeout: PATIENCE_MS });
+    const token = await stage.mint({ subject: 'bob' });
+    const other = await stage.openPage({ origin: originOf(wire), session, token, context });
+    await isInState(other, 'live');
+    await page.locator('[data-outgoing]').waitFor({ state: 'detached', timeout: PATIENCE_MS });
+    await context.unroute(messages);
+    await write(page, 'From Bob');
+    await said(page, 'From Bob').waitFor({ timeout: PATIENCE_MS });
+    const { text } = await call(stage.writer, 'GET', `/sessions/${session}/events`);
+    const { events } = JSON.parse(text) as { events: { data: { content?: string; by?: string } }[] };
+    expect(events.map(({ data }) => [data.content, data.by])).toEqual([['From Bob', 'bob']]);
+  });
+
   test('is shown at once, queued until an agent takes it, and answered as it streams', async () => {
     const { page, session } = await open();
     await page.getByText('Nothing has been said yet').waitFor();
@@ -345,5 +364,23 @@ describe('the agent', () => {
     const again = await takeTurn(stage.writer, session);
     expect(again.try).toBe(2);
     await page.locator('[data-agent="running"]').getByText('Try 2.', { exact: true }).waitFor({ timeout: PATIENCE_MS });
+  });
+
+  test('takes no hour because this browser’s clock is an hour ahead', async () => {
+    const context = await stage.newContext();
+    await context.addInitScript(() => {
+      const now = Date.now;
+      Date.now = () => now() + 3_600_000;
+    });
+    const { page, session } = await open({ context });
+    await write(page, 'Do it');
+    const turn = await takeTurn(stage.writer, session);
+    await agentIs(page, 'running');
+    const time = await eventually('it is counted in seconds', async () => {
+      const text = await page.locator('.agent-time').textContent();
+      return text?.includes('h') === false && text;
+    });
+    expect(time).toMatch(/^ \d+ s$/);
+    await turn.finish();
   });
 });

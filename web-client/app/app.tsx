@@ -2,7 +2,7 @@
 import { useCallback, useEffect, useState } from 'react';
 import type { ReactElement } from 'react';
 import { SignIn } from './access/sign-in.tsx';
-import { forgetToken, keepToken, onTokenInAddress, readToken } from './access/token.ts';
+import { forgetToken, keepToken, onTokenInAddress, readToken, subjectOf } from './access/token.ts';
 import { AttentionPage } from './attention/attention-page.tsx';
 import { forgetDrafts } from './composer/draft.ts';
 import { isSessionId } from './base/address.ts';
@@ -24,26 +24,30 @@ import { useLists } from './use-lists.ts';
 /** `generation` makes the page start again, with another token or the same. */
 interface Access {
   readonly isSignedIn: boolean;
+  readonly subject: string | undefined;
   readonly reason?: string;
   readonly generation: number;
 }
 
-const isKnown = (): boolean => readToken() !== undefined;
-const begin = ({ generation }: Access): Access => ({ isSignedIn: isKnown(), generation: generation + 1 });
+function known(): Pick<Access, 'isSignedIn' | 'subject'> {
+  const token = readToken();
+  return { isSignedIn: token !== undefined, subject: token === undefined ? undefined : subjectOf(token) };
+}
+const begin = ({ generation }: Access): Access => ({ ...known(), generation: generation + 1 });
+const isOf = (access: Access, { isSignedIn, subject }: ReturnType<typeof known>): boolean =>
+  access.isSignedIn === isSignedIn && access.subject === subject;
 
 export function App(): ReactElement {
-  const [access, setAccess] = useState<Access>(() => ({ isSignedIn: isKnown(), generation: 0 }));
+  const [access, setAccess] = useState<Access>(() => ({ ...known(), generation: 0 }));
   const refuse = useCallback(
-    (reason: string) => setAccess(({ generation }) => ({ isSignedIn: false, reason, generation: generation + 1 })),
+    (reason: string) => setAccess((before) => ({ ...begin(before), isSignedIn: false, reason })),
     [],
   );
   const restart = useCallback(() => setAccess(begin), []);
-  // Another tab signed in or out: so did this one. A token that was renewed meanwhile is asked for when it is needed.
+  // Another tab signed in or out, or as somebody else: so did this one, or it would send what one wrote with the token of
+  // another. A token that was renewed meanwhile is asked for when it is needed.
   useEffect(
-    () =>
-      onStoredElsewhere('token', () =>
-        setAccess((before) => (before.isSignedIn === isKnown() ? before : begin(before))),
-      ),
+    () => onStoredElsewhere('token', () => setAccess((before) => (isOf(before, known()) ? before : begin(before)))),
     [],
   );
   useEffect(() => onTokenInAddress(restart), [restart]);

@@ -59,7 +59,7 @@ export function createMessageSender(parts: SenderParts): MessageSender {
 
   function changed(): void {
     shown = inOrder(entries.values()).map((entry) => showEntry(entry, failure));
-    onChange();
+    if (!over.signal.aborted) onChange();
   }
 
   /** Takes over what other tabs, or this one before a reload, have left to be sent. */
@@ -137,13 +137,15 @@ export function createMessageSender(parts: SenderParts): MessageSender {
 
   /** Gives why it failed, if trying again may help. */
   async function sendNext(): Promise<FollowError | undefined> {
+    // Closed at once, as React does with what it mounts twice, it sends nothing.
+    await Promise.resolve();
     refresh();
     const entry = nextToSend();
     if (entry === undefined || over.signal.aborted) return undefined;
     const { key, content, onBusy } = entry.kept;
     const controller = new AbortController();
     const timer = clock.after(TRY_MS, () => controller.abort());
-    const stopListening = whenAborted(over.signal, () => controller.abort());
+    // Whoever turns to another session has sent it all the same: a close lets the try come to its end.
     inFlight = key;
     try {
       const { sequence } = await post({ key, content, onBusy }, controller.signal);
@@ -162,7 +164,6 @@ export function createMessageSender(parts: SenderParts): MessageSender {
     } finally {
       inFlight = undefined;
       timer.cancel();
-      stopListening();
     }
     return undefined;
   }

@@ -37,11 +37,19 @@ export const openSenderTabs: OpenSenderTabs = (name, clock, hear) => {
   if (!canShare()) return alone;
   try {
     const channel = new BroadcastChannel(name);
+    const post = channel.postMessage.bind(channel);
+    let isOpen = true;
     channel.addEventListener('message', ({ data }: MessageEvent<SenderNews>) => hear(data));
     return {
       inTurn: (run, stop) => takeLock(navigator.locks as TabLocks, name, clock, run, stop),
-      tell: channel.postMessage.bind(channel),
-      close: () => channel.close(),
+      tell(news) {
+        // Closed, it throws, and whoever sends to a view that was stopped would have that instead of the refusal.
+        if (isOpen) post(news);
+      },
+      close() {
+        isOpen = false;
+        channel.close();
+      },
     };
   } catch {
     // Refused, as in a frame whose storage is blocked: nobody else sends there either.

@@ -54,7 +54,7 @@ export interface Sender {
   take(events: readonly SessionEvent[], cursor: number): void;
   /** The session is another one than it was, as after a restore: what it took may be gone, and is sent again. */
   reset(): void;
-  /** What is unsent is kept, and goes out when the session is opened again. */
+  /** What is on its way still arrives; what is unsent is kept, and goes out when the session is opened again. */
   close(): void;
 }
 

@@ -7,6 +7,7 @@ import {
   readToken,
   subjectOf,
   takeTokenFromAddress,
+  tokenOf,
 } from '../../../web-client/app/access/token.ts';
 import { forgetDrafts } from '../../../web-client/app/composer/draft.ts';
 
@@ -95,32 +96,41 @@ test('where storage is forbidden the page keeps what it was given until it is cl
   expect(readStored('theme')).toBeUndefined();
 });
 
-describe('whose a token is', () => {
-  const tokenOf = (claims: object) => `x.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.y`;
+const tokenWith = (claims: object) => `x.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.y`;
 
+describe('whose a token is', () => {
   test('says its subject, the same for a renewed one', () => {
-    expect(subjectOf(tokenOf({ sub: 'maya', jti: '1' }))).toBe('maya');
-    expect(subjectOf(tokenOf({ sub: 'maya', jti: '2?>~' }))).toBe('maya');
+    expect(subjectOf(tokenWith({ sub: 'maya', jti: '1' }))).toBe('maya');
+    expect(subjectOf(tokenWith({ sub: 'maya', jti: '2?>~' }))).toBe('maya');
   });
 
-  test.each(['', 'plain', 'a.%%%.c', tokenOf({}), tokenOf([1])])(
+  test.each(['', 'plain', 'a.%%%.c', tokenWith({}), tokenWith([1])])(
     'is the token itself where it says nothing: %j',
     (token) => {
       expect(subjectOf(token)).toBe(token);
     },
   );
+
+  test('is nobody else’s: who asks for one person’s gets none when another has signed in', () => {
+    const [first, renewed, other] = ['ann', 'ann', 'bob'].map((sub, index) => tokenWith({ sub, jti: String(index) }));
+    writeStored('token', first);
+    const token = tokenOf('ann');
+    expect(token()).toBe(first);
+    writeStored('token', renewed);
+    expect(token()).toBe(renewed);
+    writeStored('token', other);
+    expect(token()).toBe('');
+  });
 });
 
 describe('what a token may', () => {
-  const tokenOf = (claims: object) => `x.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.y`;
-
   test('is what its scope says, word by word', () => {
-    const token = tokenOf({ scope: 'read rewrite' });
+    const token = tokenWith({ scope: 'read rewrite' });
     expect([hasScope(token, 'read'), hasScope(token, 'write'), hasScope(token, 'send')]).toEqual([true, false, false]);
   });
 
   test('is for the server to say where the token cannot be read', () => {
-    expect([hasScope('opaque', 'write'), hasScope(tokenOf({}), 'write'), hasScope('', 'send')]).toEqual([
+    expect([hasScope('opaque', 'write'), hasScope(tokenWith({}), 'write'), hasScope('', 'send')]).toEqual([
       true,
       true,
       true,

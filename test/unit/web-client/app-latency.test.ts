@@ -1,6 +1,6 @@
 /** The latency from append to screen, in numbers and on the chart. */
 import { describe, expect, test } from 'vitest';
-import { addSamples, chartHeight, chartPath, summarize } from '../../../web-client/app/ledger/latency.ts';
+import { addSamples, chartHeight, chartPath, clockLeadMs, summarize } from '../../../web-client/app/ledger/latency.ts';
 
 const range = (count: number): number[] => Array.from({ length: count }, (_, index) => index + 1);
 
@@ -26,6 +26,17 @@ describe('the samples', () => {
 
   test('of a clock that runs behind are told as they are', () => {
     expect(summarize([-12, -3])).toMatchObject({ p50Ms: -12, maxMs: -3 });
+  });
+});
+
+describe('the clocks', () => {
+  test.each([
+    ['ahead', [3_600_400, 3_600_020, 3_609_000], 3_600_020],
+    ['behind', [-59_800, -59_980], -59_980],
+    ['as good as the same, whatever the network does', [9_000, 40], 0],
+    ['as good as the same, where nothing has come', [], 0],
+  ])('are %s', (_, samples, leadMs) => {
+    expect(clockLeadMs(samples)).toBe(leadMs);
   });
 });
 

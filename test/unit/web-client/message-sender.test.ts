@@ -1,5 +1,5 @@
 /** What a person says goes out once, in order, through whatever the network does, and is never lost unseen. */
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { problem } from '../../support/scripted-session.ts';
 import { senderScene } from '../../support/sender-scene.ts';
 
@@ -43,6 +43,21 @@ describe('a message', () => {
     expect(sender.shows).toEqual([]);
     expect(await sent).toEqual({ sequence: 1 });
     sender.close();
+  });
+
+  test('that is on its way when its session is left arrives, and is not kept to be sent again', async () => {
+    const scene = senderScene();
+    const { fetch } = scene.session;
+    vi.spyOn(scene.session, 'fetch').mockImplementation(async (input, init) => {
+      sender.close();
+      init?.signal?.throwIfAborted();
+      return fetch(input, init);
+    });
+    const sender = scene.open();
+    const sent = sender.send('Hello', 'enqueue');
+    await expect(sent).rejects.toMatchObject({ code: 'aborted' });
+    await scene.settle();
+    expect([contents(scene.session), scene.storage.length]).toEqual([['Hello'], 0]);
   });
 
   test('that was said twice is two messages', async () => {

@@ -1,10 +1,13 @@
 /** One tab sends at a time, as far as the browser's locks let it, and nothing is held up by a tab that is frozen. */
-import { describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { openSenderTabs, takeLock } from '../../../web-client/src/sender-tabs.ts';
+import type { SenderNews } from '../../../web-client/src/sender-tabs.ts';
 import type { TabLocks } from '../../../web-client/src/tab-lock.ts';
 import { manualClock } from '../../support/manual-clock.ts';
+import { eventually } from '../../support/waits.ts';
 
 const { signal } = new AbortController();
+afterEach(() => vi.unstubAllGlobals());
 const denied: TabLocks = { request: () => Promise.reject(new DOMException('denied', 'SecurityError')) };
 
 /** Granted by the test. */
@@ -65,5 +68,21 @@ describe('a turn to send', () => {
     controller.abort();
     await sending;
     expect([held.waiting, clock.waiting]).toEqual([0, 0]);
+  });
+});
+
+describe('the tabs', () => {
+  test('hear what became of a message, and nothing more of a sender that has closed', async () => {
+    vi.stubGlobal('location', { origin: 'http://ledgerline.test' });
+    vi.stubGlobal('navigator', { locks: heldLocks().locks });
+    const heard: SenderNews[] = [];
+    const other = openSenderTabs('a', manualClock(), (news) => heard.push(news));
+    const tabs = openSenderTabs('a', manualClock(), () => undefined);
+    tabs.tell({ kind: 'kept', key: 'first' });
+    await eventually('the other one hears', () => heard[0]);
+    tabs.close();
+    expect(() => tabs.tell({ kind: 'kept', key: 'second' })).not.toThrow();
+    other.close();
+    expect(heard).toEqual([{ kind: 'kept', key: 'first' }]);
   });
 });

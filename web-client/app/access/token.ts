@@ -31,6 +31,12 @@ export function subjectOf(token: string): string {
   return typeof sub === 'string' ? sub : token;
 }
 
+/** The token for as long as it is that person's: what one wrote does not go out with the token of another. */
+export const tokenOf = (subject: string) => (): string => {
+  const token = tokenOrNothing();
+  return subjectOf(token) === subject ? token : '';
+};
+
 export type Scope = 'read' | 'send' | 'write' | 'create';
 
 /** Whether the token says that it may. One that cannot be read may everything: the server refuses what it may not. */

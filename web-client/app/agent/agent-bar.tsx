@@ -12,6 +12,8 @@ interface AgentBarProps {
   readonly turn: TurnNow;
   /** As it ended, or goes on. */
   readonly last: TurnItem | undefined;
+  /** Of this browser's, before the one that the turn's times are from. */
+  readonly clockLeadMs: number;
   readonly stopButton: RefObject<HTMLButtonElement | null>;
   /** Undefined for who may not. */
   readonly stop: (() => Promise<unknown>) | undefined;
@@ -21,9 +23,10 @@ interface AgentBarProps {
   readonly showQuestion: (() => void) | undefined;
 }
 
-export function AgentBar({ turn, last, stopButton, stop, retry, showQuestion }: AgentBarProps): ReactElement {
+export function AgentBar(props: AgentBarProps): ReactElement {
+  const { turn, last, clockLeadMs, stopButton, stop, retry, showQuestion } = props;
   const isIdle = turn.state === 'idle';
-  const nowMs = useNow(!isIdle);
+  const nowMs = useNow(!isIdle) - clockLeadMs;
   const { tone, label, time, detail } = toAgentWords(turn, nowMs, last?.state === 'cancelled');
   const failed = isIdle && turn.error !== undefined && last?.state === 'failed' ? last.turn : undefined;
   return (

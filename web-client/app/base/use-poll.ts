@@ -22,7 +22,8 @@ const nothing: Polled<never> = { value: undefined, error: undefined };
 
 /**
  * `ask` is a new function when the question is another one: what is known of the old one is forgotten then. Undefined
- * asks nothing. In vain it asks more and more seldom; what is deleted stays so, and is not asked for again.
+ * asks nothing. In vain it asks more and more seldom; what is deleted stays so, and what the token may not ask it never may:
+ * neither is asked for again.
  */
 export function usePoll<T>(ask: ((signal: AbortSignal) => Promise<T>) | undefined, everyMs: number): UsedPoll<T> {
   const [polled, setPolled] = useState<{ readonly of: typeof ask; readonly known: Polled<T> }>();
@@ -57,7 +58,7 @@ export function usePoll<T>(ask: ((signal: AbortSignal) => Promise<T>) | undefine
             const error = toFollowError(thrown);
             if (stop.signal.aborted) return;
             failures += 1;
-            isFinal = error.problem === 'session_deleted';
+            isFinal = error.problem === 'session_deleted' || error.problem === 'forbidden';
             setPolled((before) => ({
               of: ask,
               known: { value: before?.of === ask ? before.known.value : undefined, error },

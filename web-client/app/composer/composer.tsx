@@ -81,4 +81,5 @@ export function Composer({ session, field, isBusy, send }: ComposerProps): React
 /** Enter also ends what an input method composes, which Safari tells by the code of the key alone. */
 const isComposing = ({ nativeEvent, keyCode }: KeyboardEvent): boolean => nativeEvent.isComposing || keyCode === 229;
 
-const toTooLong = (bytes: number): string => `Too long: ${formatBytes(bytes)}, of at most ${formatBytes(MOST_BYTES)}`;
+const toTooLong = (bytes: number): string =>
+  `Too long by ${formatBytes(bytes - MOST_BYTES)}: at most ${formatBytes(MOST_BYTES)}`;

@@ -7,6 +7,8 @@ import { AgentBar } from '../agent/agent-bar.tsx';
 import { findQuestion, lastTurnOf } from '../agent/last-turn.ts';
 import { actOn } from '../attention/turn-list.ts';
 import { Composer } from '../composer/composer.tsx';
+import { clockLeadMs } from '../ledger/latency.ts';
+import { useLatency } from '../ledger/use-latency.ts';
 import type { SessionKeys } from './session-keys.ts';
 
 interface SessionFootProps {
@@ -26,6 +28,7 @@ interface SessionFootProps {
 export function SessionFoot(props: SessionFootProps): ReactElement {
   const { session, view, snapshot, isKnown, isOver, keys, pointAt, changed } = props;
   const { turn, timeline } = snapshot;
+  const leadMs = clockLeadMs(useLatency(snapshot));
   const token = tokenOrNothing();
   const maySend = hasScope(token, 'send');
   const last = lastTurnOf(timeline.items);
@@ -38,6 +41,7 @@ export function SessionFoot(props: SessionFootProps): ReactElement {
         <AgentBar
           turn={turn}
           last={last}
+          clockLeadMs={leadMs}
           stopButton={keys.stop}
           stop={maySend && !isOver ? () => view.stopTurn() : undefined}
           retry={hasScope(token, 'write') && !isOver ? (failed) => actOn(session, failed, 'retry') : undefined}

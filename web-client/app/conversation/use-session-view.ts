@@ -2,7 +2,7 @@
 import { useState, useSyncExternalStore } from 'react';
 import { createSessionView } from '../../src/session-view.ts';
 import type { SessionSnapshot, SessionView } from '../../src/session-view.ts';
-import { subjectOf, tokenOrNothing } from '../access/token.ts';
+import { subjectOf, tokenOf, tokenOrNothing } from '../access/token.ts';
 
 export interface UsedView {
   readonly view: SessionView;
@@ -25,7 +25,8 @@ function createStore(session: string): Store {
   let used: UsedView | undefined;
   return {
     subscribe(listener) {
-      const view = createSessionView({ url: '', session, token: tokenOrNothing, share: subjectOf(tokenOrNothing()) });
+      const share = subjectOf(tokenOrNothing());
+      const view = createSessionView({ url: '', session, token: tokenOf(share), share });
       const take = (): void => void (used = { view, snapshot: view.getSnapshot() });
       const stopListening = view.subscribe(() => {
         take();

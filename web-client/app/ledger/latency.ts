@@ -22,6 +22,18 @@ export function summarize(samplesMs: readonly number[]): LatencySummary | undefi
   return { count: sorted.length, p50Ms: rank(0.5), p99Ms: rank(0.99), maxMs };
 }
 
+/** Less than this is the network's, or worth no correction. */
+const CLOCK_SLACK_MS = 2_000;
+
+/**
+ * How far this browser's clock is ahead of Postgres', or, below 0, behind. Nothing is told before it is stored, so the
+ * least that it took is little more than what the clocks differ by. 0 where nothing came yet.
+ */
+export function clockLeadMs(samplesMs: readonly number[]): number {
+  const leastMs = Math.min(...samplesMs);
+  return samplesMs.length > 0 && Math.abs(leastMs) >= CLOCK_SLACK_MS ? leastMs : 0;
+}
+
 /** The chart's lines. A logarithm, so that 12 ms and a repair of a second are both seen. */
 export const chartLinesMs: readonly number[] = [10, 100, 1_000];
 const LOWEST_MS = 1;
