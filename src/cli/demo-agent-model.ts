@@ -107,8 +107,9 @@ async function* unbroken<Part>(stream: AsyncIterable<Part>, turn: AgentTurn, sdk
 
 /** The provider's words may quote the key or the prompt; its status says enough. */
 function modelError(thrown: unknown, { APICallError }: Sdk): AgentError {
-  if (!APICallError.isInstance(thrown))
-    return new AgentError('model_failed', 'The model could not be asked.', { cause: thrown });
+  // One that said 200 was lost behind its first bytes.
+  if (!APICallError.isInstance(thrown) || thrown.statusCode === 200)
+    return new AgentError('model_failed', 'The model gave no whole answer.', { cause: thrown });
   const { statusCode, isRetryable } = thrown;
   const answered = statusCode === undefined ? 'did not answer' : `answered ${statusCode}`;
   return new AgentError('model_failed', `The model’s server ${answered}.`, { isRetryable, cause: toError(thrown) });

@@ -22,7 +22,6 @@ const acts = [
   { words: /\brefund/i, tool: 'refunds.create', verb: 'refund', past: 'refunded', extra: { amount: '49.00 EUR' } },
   { words: /\bcancel/i, tool: 'orders.cancel', verb: 'cancel', past: 'cancelled', extra: {} },
   { words: /\b(?:delete|remove|erase)\b/i, tool: 'orders.delete', verb: 'delete', past: 'deleted', extra: {} },
-  { words: /\b(?:re)?order\b/i, tool: 'orders.create', verb: 'place again', past: 'placed again', extra: {} },
 ] as const;
 
 const AN_ORDER = '58213';

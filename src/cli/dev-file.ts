@@ -18,6 +18,8 @@ const devServerShape = z.object({
   key: z.string(),
   /** With the token in it; absent where an earlier release runs. */
   page: z.url().optional(),
+  /** Its own Postgres, for a worker; absent where `DATABASE_URL` named another, which is not ours to hand on. */
+  database: z.url().optional(),
 });
 export type DevServer = z.infer<typeof devServerShape>;
 

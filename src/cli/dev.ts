@@ -58,7 +58,7 @@ export function devCommand(context: Context): Command {
     .option('--data <folder>', 'where its data lives', DATA_FOLDER)
     .option('--json', 'print one line of JSON with the addresses, the token and the key, instead of the greeting')
     .option('--no-demo', 'let nobody talk in the session "demo"')
-    .option('--no-agent', 'leave messages to a worker of your own; there is no demo then')
+    .option('--no-agent', 'leave messages to a `ledgerline worker` of yours; there is no demo then')
     .addHelpText('after', help)
     .action((options: DevOptions) => dev(context, options));
 }
@@ -127,6 +127,7 @@ async function runClaimed(context: Context, options: DevOptions, data: string): 
       token,
       key: config.internalKey,
       page: pageAddress(gateway.publicUrl, token, hasDemo),
+      ...(config.databaseUrl === EMBEDDED && { database: databaseUrl }),
     } satisfies DevServer;
     if (hasDemo) await start(createDemoVisitor({ url: server.public, tokens: await demoTokens(config), log }));
     await writeDevServer(data, server);

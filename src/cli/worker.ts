@@ -1,4 +1,5 @@
 /** `ledgerline worker`: runs an agent beside the database. */
+import { join } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
 import { createLog } from '../base/log.ts';
 import { limits } from '../base/limits.ts';
@@ -6,11 +7,13 @@ import { createMetrics, watchProcess } from '../base/metrics.ts';
 import { startAll, stopAll } from '../base/service.ts';
 import type { Service } from '../base/service.ts';
 import { readWorkerConfig } from '../config.ts';
+import type { Environment } from '../config.ts';
 import { createListener } from '../http/listener.ts';
 import { createWorkerApp } from '../http/worker-app.ts';
 import { loadAgent } from './agent-file.ts';
 import { createAgentHost } from './agent-host.ts';
 import type { Context } from './context.ts';
+import { DATA_FOLDER, readDevServer } from './dev-file.ts';
 import { explainPort } from './port.ts';
 import { processBus } from './process-bus.ts';
 import { requireSchema } from './serve.ts';
@@ -30,8 +33,9 @@ export function workerCommand(context: Context): Command {
     .summary('run an agent that answers messages')
     .description(
       'Imports the agent that FILE exports by default (defineAgent of ledgerline/worker) and runs its turns until SIGTERM. ' +
-        'Needs DATABASE_URL, and NATS_URL if the gateways have it. Turns that do not end within LEDGERLINE_DRAIN_MS are ' +
-        'given back for another worker. If the process hangs for longer than a lease, it ends itself.',
+        'Needs DATABASE_URL, and NATS_URL if the gateways have it; without the first it works for the development server ' +
+        'of this folder (`ledgerline dev --no-agent`). Turns that do not end within LEDGERLINE_DRAIN_MS are given back for ' +
+        'another worker. If the process hangs for longer than a lease, it ends itself.',
     )
     .argument('<file>', 'a JavaScript module')
     .option('-c, --concurrency <n>', "turns at the same time (default: the agent's own)", concurrency)
@@ -46,7 +50,7 @@ export function workerCommand(context: Context): Command {
 }
 
 async function work(context: Context, file: string, options: WorkerCommandOptions): Promise<void> {
-  const config = readWorkerConfig(context.env);
+  const config = readWorkerConfig(await withDevDatabase(context));
   const found = await loadAgent(file, context.folder);
   const agent = options.concurrency === undefined ? found : { ...found, concurrency: options.concurrency };
   const log = createLog(config.logLevel);
@@ -84,6 +88,13 @@ async function work(context: Context, file: string, options: WorkerCommandOption
   log.info('draining');
   await stopAll(services, log);
   log.info('stopped');
+}
+
+/** With no database named it is the one of the folder's development server, if one runs. */
+async function withDevDatabase({ env, folder }: Context): Promise<Environment> {
+  if ((env['DATABASE_URL'] ?? '') !== '') return env;
+  const dev = await readDevServer(join(folder, DATA_FOLDER));
+  return dev?.database === undefined ? env : { ...env, DATABASE_URL: dev.database };
 }
 
 function port(text: string): number {

@@ -1,6 +1,6 @@
 /** `ledgerline dev` needs nothing, says where it is, keeps its word across restarts, and leaves nothing running. */
 import { once } from 'node:events';
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import { join } from 'node:path';
@@ -67,7 +67,7 @@ describe('the development server', () => {
   it('starts with nothing, plays the demo, and says how to reach it in its first line', async () => {
     const cli = dev();
     const server = await addressOf(cli);
-    expect(Object.keys(server)).toEqual(['public', 'internal', 'token', 'key', 'page']);
+    expect(Object.keys(server)).toEqual(['public', 'internal', 'token', 'key', 'page', 'database']);
     expect(server.page).toBe(`${server.public}/?session=demo#token=${server.token}`);
     expect(JSON.parse(readFileSync(inData('dev.json'), 'utf8'))).toEqual(server);
     expect([modeOf(inData('dev.json')), modeOf(inData('secrets.json'))]).toEqual(['600', '600']);
@@ -79,6 +79,25 @@ describe('the development server', () => {
     expect(cli.stderr()).toBe('');
     expect(cli.stdout().split('\n')).toHaveLength(2);
     expect([isPostgresThere(), existsSync(inData('dev.json'))]).toEqual([false, false]);
+  });
+
+  it('leaves messages to a worker that is started in its folder with nothing set', async () => {
+    const cli = dev('--no-agent');
+    const { public: url, token } = await addressOf(cli);
+    const library = new URL('../../dist/worker/define-agent.js', import.meta.url).href;
+    const agent = `import { defineAgent } from ${JSON.stringify(library)};
+      export default defineAgent({ name: 'mine', run: async () => [{ type: 'note', data: 'mine' }] });`;
+    writeFileSync(join(folder.path, 'agent.mjs'), agent);
+    startCli(['worker', 'agent.mjs'], { folder: folder.path });
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+    const post = (path: string, body: object) =>
+      fetch(url + path, { method: 'POST', headers, body: JSON.stringify(body) });
+    await post('/sessions', { session: 's1' });
+    await post('/sessions/s1/messages', { key: 'k1', content: 'hello' });
+    await eventually('it answers', async () => {
+      const answer = await fetch(`${url}/sessions/s1/events`, { headers });
+      return (await answer.text()).includes('"data":"mine"');
+    });
   });
 
   it('keeps its data and its secrets, so that a restart ends no token', async () => {

@@ -148,19 +148,19 @@ test('a tool that the agent does not have is an error that the model hears of, a
   expect(await all('approval.required')).toEqual([]);
 });
 
-test.each<[string, ProviderAnswer]>([
-  ['is busy (429)', { kind: 'status', status: 429, message: 'slow down' }],
-  ['fails (500)', { kind: 'status', status: 500, message: 'oops' }],
-  ['is cut off', { kind: 'cut', chunks: words('Half an ', 'answer').slice(0, -1) }],
-  ['ends without an end', { kind: 'short', chunks: words('Half an ', 'answer').slice(0, -1) }],
+test.each<[string, string, ProviderAnswer]>([
+  ['is busy (429)', 'The model’s server answered 429.', { kind: 'status', status: 429, message: 'slow down' }],
+  ['fails (500)', 'The model’s server answered 500.', { kind: 'status', status: 500, message: 'oops' }],
+  ['is cut off', 'The model gave no whole answer.', { kind: 'cut', chunks: words('Half an ', 'answer').slice(0, -1) }],
+  ['ends without an end', 'The model gave no whole answer.', { kind: 'short', chunks: words('Half an ').slice(0, -1) }],
 ])(
-  'a model that %s is asked once more, with a pause that everybody sees, and its answer counts',
-  async (_, failure) => {
+  'a model that %s is asked once more, with a pause that everybody sees, and its answer counts: %s',
+  async (_, message, failure) => {
     const { place, session, provider, all, until } = await scene(failure, chunks(words('A whole answer.')));
     await place.say(session, 'Well?');
     await until('turn.completed');
     expect(await all('turn.retrying')).toMatchObject([
-      { reason: 'failed', error: { code: expect.stringMatching(/^model_/) } },
+      { reason: 'failed', error: { code: expect.stringMatching(/^model_/), message } },
     ]);
     expect(await all('message.completed')).toMatchObject([{ content: 'A whole answer.' }]);
     expect(provider.asked).toHaveLength(2);

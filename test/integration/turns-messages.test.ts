@@ -88,7 +88,7 @@ describe('a message that is sent again', () => {
   test('is refused when its session was deleted meanwhile, also while the key is not erased yet', async () => {
     const session = await stage.session();
     await stage.say(session, 'a', { key: 'k' });
-    await stage.sql((sql) => entombSession(sql, session, sessionWork.end));
+    await stage.sql((sql) => entombSession(sql, session, { endWork: sessionWork.end, lockWaitMs: 1_000 }));
     expect(await refusalOf(stage.say(session, 'a', { key: 'k' }))).toMatchObject({ code: 'session_deleted' });
   });
 

@@ -66,8 +66,8 @@ describe('a message', () => {
 
   it('is by whoever’s token it was sent with, or by the inside', async () => {
     await setUp();
-    await askPublic(gateway, 'POST', '/sessions/s1/messages', { key: 'k', content: '' }, { subject: 'maya' });
-    await askInternal(gateway, 'POST', '/sessions/s1/messages', { key: 'k', content: '' });
+    await askPublic(gateway, 'POST', '/sessions/s1/messages', { key: 'k', content: 'x' }, { subject: 'maya' });
+    await askInternal(gateway, 'POST', '/sessions/s1/messages', { key: 'k', content: 'x' });
     expect(taken).toMatchObject([{ by: 'maya' }, { by: 'internal' }]);
   });
 
@@ -79,6 +79,8 @@ describe('a message', () => {
     [{ key: 'k'.repeat(129), content: 'x' }, 'key'],
     [{ key: 'k' }, 'content'],
     [{ key: 'k', content: null }, 'content'],
+    [{ key: 'k', content: ' \n\u00a0' }, 'content'],
+    [{ key: 'k', content: [] }, 'content'],
     [{ key: 'k', content: { type: 'text' } }, 'content'],
     [{ key: 'k', content: ['text'] }, 'content'],
     [{ key: 'k', content: [{ text: 'x' }] }, 'content'],

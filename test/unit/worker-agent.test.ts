@@ -1,6 +1,6 @@
 /** An agent's definition is checked where it is written, and of its failures only what was meant to be read is told. */
 import { describe, expect, test } from 'vitest';
-import { LedgerlineError } from '../../src/base/errors.ts';
+import { LedgerlineError, toError } from '../../src/base/errors.ts';
 import { limits } from '../../src/base/limits.ts';
 import { failureOf } from '../../src/worker/agent-error.ts';
 import { AgentError, defineAgent, isAgent } from '../../src/worker/define-agent.ts';
@@ -55,6 +55,20 @@ describe('a failure', () => {
       isRetryable: false,
     });
     for (const odd of [undefined, null, 'text', 7]) expect(failureOf(odd).error.code).toBe('agent_failed');
+  });
+
+  test('is one, too, if it cannot be looked at or has no text', () => {
+    const { proxy: revoked, revoke } = Proxy.revocable({}, {});
+    revoke();
+    const untold = {
+      toString() {
+        throw new Error('no');
+      },
+    };
+    for (const odd of [Object.create(null), untold, revoked, Symbol('odd')]) {
+      expect(failureOf(odd)).toMatchObject({ error: { code: 'agent_failed' }, isRetryable: true });
+      expect(toError(odd)).toBeInstanceOf(Error);
+    }
   });
 
   test('is cleaned of what Postgres refuses, so that failing cannot fail [hatchet#4611]', () => {
