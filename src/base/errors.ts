@@ -62,5 +62,10 @@ export class LedgerlineError extends Error {
 
 /** The error behind a thrown value, whatever it was. */
 export function toError(thrown: unknown): Error {
-  return thrown instanceof Error ? thrown : new Error(String(thrown));
+  try {
+    return thrown instanceof Error ? thrown : new Error(String(thrown));
+  } catch {
+    // A text of it cannot be made: an object without a prototype, a proxy that throws.
+    return new Error(`something that has no text was thrown (${typeof thrown})`);
+  }
 }

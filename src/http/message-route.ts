@@ -9,13 +9,17 @@ import type { SessionHandler } from './door.ts';
 
 const messageShape = z.strictObject({
   key: requestKeyShape,
-  content: z.custom<Message['content']>(isContent, 'a content is a text, or a list of parts: objects with a type'),
+  content: z.custom<Message['content']>(
+    isContent,
+    'a content is a text that says something, or a list of parts: objects with a type',
+  ),
   onBusy: z.enum(onBusyModes).default('enqueue'),
 });
 
 /** A part is whatever its sender and the agent agree on; it is kept as a value, so its numbers are doubles. */
 function isContent(value: unknown): boolean {
-  return typeof value === 'string' || (Array.isArray(value) && value.every(isPart));
+  if (typeof value === 'string') return value.trim() !== '';
+  return Array.isArray(value) && value.length > 0 && value.every(isPart);
 }
 
 const isPart = (part: unknown): boolean =>

@@ -32,11 +32,22 @@ export interface Failure {
  * address, a prompt or a key, so it goes to the worker's log and nowhere else.
  */
 export function failureOf(thrown: unknown): Failure {
-  const isRetryable = !isFinal(thrown);
-  if (!(thrown instanceof AgentError)) {
-    const message = 'The agent failed; the log of its worker has the reason.';
-    return { error: { code: 'agent_failed', message }, isRetryable };
+  try {
+    return failureIn(thrown);
+  } catch {
+    // It throws when it is looked at; failing must not fail.
+    return { error: unexplained, isRetryable: true };
   }
+}
+
+const unexplained: TurnError = {
+  code: 'agent_failed',
+  message: 'The agent failed; the log of its worker has the reason.',
+};
+
+function failureIn(thrown: unknown): Failure {
+  const isRetryable = !isFinal(thrown);
+  if (!(thrown instanceof AgentError)) return { error: unexplained, isRetryable };
   const code = thrown.code.replaceAll(/[^A-Za-z0-9._-]/g, '_').slice(0, CODE_LENGTH);
   return {
     error: { code: code === '' ? 'agent_failed' : code, message: cleaned(thrown.message, MESSAGE_BYTES) },
