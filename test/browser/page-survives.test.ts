@@ -165,8 +165,9 @@ describe('in the middle of an answer', () => {
   });
 
   test('the token ends, and the browser has a new one: the stream goes on at the same cursor [ably/docs#837]', async () => {
-    const scene = await openScene({ token: await stage.mint({ ttlSeconds: TOKEN_SECONDS }) });
-    const renewed = await stage.mint();
+    const subject = 'maya'; // a renewed token is the same person's
+    const scene = await openScene({ token: await stage.mint({ subject, ttlSeconds: TOKEN_SECONDS }) });
+    const renewed = await stage.mint({ subject });
     await scene.page.evaluate((token) => localStorage.setItem('ledgerline.token', token), renewed);
     const shown = scene.answer.last;
     const cursors: (string | undefined)[] = [];
