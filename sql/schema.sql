@@ -71,6 +71,42 @@ create table ledgerline.event (
 -- Answers whether a producer's counter is stored already, and is the tripwire should an append ever slip past that question.
 CREATE UNIQUE INDEX event_producer_once ON ledgerline.event USING btree (session, producer_id, producer_sequence) WHERE (producer_id IS NOT NULL);
 
+-- What a consumer has applied, in the transaction of its own effect: whatever comes again is told from what is new.
+create table ledgerline.inbox (
+  applied_at timestamp with time zone not null default clock_timestamp(),
+  outbox_sequence bigint not null,
+  consumer text collate "C" not null,
+  session text collate "C" not null,
+  identity text collate "C" not null,
+  -- The tripwire against a delivery that is applied twice.
+  constraint inbox_pkey PRIMARY KEY (consumer, session, outbox_sequence)
+);
+
+-- Finds what is old enough to go.
+CREATE INDEX inbox_age ON ledgerline.inbox USING btree (applied_at);
+
+-- Deliveries that a consumer could not apply and was told to pass, for a person to look at.
+create table ledgerline.inbox_dead (
+  died_at timestamp with time zone not null default clock_timestamp(),
+  outbox_sequence bigint not null,
+  consumer text collate "C" not null,
+  session text collate "C" not null,
+  identity text collate "C" not null,
+  payload json,
+  error json,
+  -- A delivery dies once for a consumer.
+  constraint inbox_dead_pkey PRIMARY KEY (consumer, session, outbox_sequence, identity)
+);
+
+-- How far a consumer has come in each session: the next number, and no other, moves it.
+create table ledgerline.inbox_mark (
+  outbox_sequence bigint not null,
+  consumer text collate "C" not null,
+  session text collate "C" not null,
+  -- One mark for each consumer of a session.
+  constraint inbox_mark_pkey PRIMARY KEY (consumer, session)
+);
+
 -- One row for each file of sql/ that was applied; a release refuses a database that is further than its own files.
 create table ledgerline.migration (
   number integer not null,
@@ -79,6 +115,41 @@ create table ledgerline.migration (
   -- A file is applied once.
   constraint migration_pkey PRIMARY KEY (number)
 );
+
+-- What is to be delivered, written in the transaction of the effect that asks for it, and numbered without a hole in each session.
+create table ledgerline.outbox (
+  created_at timestamp with time zone not null default clock_timestamp(),
+  published_at timestamp with time zone,
+  next_attempt_at timestamp with time zone,
+  -- It cannot be published: a tombstone with its number was, so that consumers' arithmetic stays whole.
+  dead_at timestamp with time zone,
+  outbox_sequence bigint not null,
+  -- Where the broker said it is stored; what reconciles compares.
+  stream_sequence bigint,
+  attempts integer not null default 0,
+  step_index integer not null,
+  -- Which relay publishes it: one at a time for a session, so that its deliveries never overtake one another.
+  shard smallint not null,
+  session text collate "C" not null,
+  turn_id text collate "C" not null,
+  topic text collate "C" not null,
+  payload json not null,
+  last_error json,
+  -- A number is given once.
+  constraint outbox_pkey PRIMARY KEY (session, outbox_sequence),
+  -- A delivery is published or given up.
+  constraint outbox_fate CHECK (((published_at IS NULL) OR (dead_at IS NULL))),
+  -- A step delivers once to a topic, however often it is tried.
+  constraint outbox_identity UNIQUE (session, turn_id, step_index, topic),
+  -- Counted from 1, and exact as a JavaScript number.
+  constraint outbox_sequence_range CHECK (((outbox_sequence >= 1) AND (outbox_sequence <= '9007199254740991'::bigint)))
+);
+
+-- Finds what is old enough to go, and what to compare with the stream.
+CREATE INDEX outbox_age ON ledgerline.outbox USING btree (created_at);
+
+-- What a relay has before it: the first of each session.
+CREATE INDEX outbox_unpublished ON ledgerline.outbox USING btree (shard, session, outbox_sequence) WHERE ((published_at IS NULL) AND (dead_at IS NULL));
 
 -- How far each reader has read each session, by what the reader said.
 create table ledgerline.read_position (
@@ -92,6 +163,26 @@ create table ledgerline.read_position (
   constraint read_position_sequence_range CHECK (((sequence >= 0) AND (sequence <= '9007199254740991'::bigint))),
   -- Nobody reads what does not exist.
   constraint read_position_session_fkey FOREIGN KEY (session) REFERENCES ledgerline.session(session)
+);
+
+-- The relays that are there, with shards or without, so that each knows how many are its fair share.
+create table ledgerline.relay (
+  alive_until timestamp with time zone not null,
+  relay_id text collate "C" not null,
+  -- A relay counts once.
+  constraint relay_pkey PRIMARY KEY (relay_id)
+);
+
+-- Who publishes the deliveries of which sessions, and until when.
+create table ledgerline.relay_shard (
+  lease_until timestamp with time zone,
+  -- When it was last compared with the stream: whoever has the shard goes on from there, however often relays restart.
+  reconciled_at timestamp with time zone,
+  fence bigint not null default 0,
+  shard smallint not null,
+  relay_id text collate "C",
+  -- A shard has one owner.
+  constraint relay_shard_pkey PRIMARY KEY (shard)
 );
 
 -- What is known of a session apart from its events; cold, because metadata beside the head would make every append rewrite it.
@@ -152,6 +243,8 @@ create table ledgerline.session_head (
   worker_id text collate "C",
   -- What was asked of the running attempt: to stop, or to make room for a newer message.
   stop_mode text,
+  -- The number of the session's newest delivery intent; the next one gets the next number, under this row's lock.
+  outbox_sequence bigint not null default 0,
   -- One head a session: whoever stamps, closes or deletes locks this row.
   constraint session_head_pkey PRIMARY KEY (session),
   -- In a session that takes no more events nobody works.
@@ -164,6 +257,8 @@ create table ledgerline.session_head (
   constraint session_head_idle_whole CHECK (((turn_state <> 'idle'::text) OR (turn_id IS NULL))),
   -- Every sequence is exact as a JavaScript number.
   constraint session_head_last_sequence_range CHECK (((last_sequence >= 0) AND (last_sequence <= '9007199254740991'::bigint))),
+  -- Every delivery's number is exact as a JavaScript number.
+  constraint session_head_outbox_sequence_range CHECK (((outbox_sequence >= 0) AND (outbox_sequence <= '9007199254740991'::bigint))),
   -- A ready session is found by when it is due, and no other is.
   constraint session_head_ready_whole CHECK (((turn_state = 'ready'::text) = (due_at IS NOT NULL))),
   -- What runs is some turn, and only for a time.
@@ -187,6 +282,51 @@ CREATE INDEX session_head_ready ON ledgerline.session_head USING btree (due_at) 
 
 -- What may have lost its worker. Not by lease_until: every append moves that, and would no longer be a HOT update.
 CREATE INDEX session_head_running ON ledgerline.session_head USING btree (session) WHERE (turn_state = 'running'::text);
+
+-- The journal of a turn: one row for each model answer, tool call and input, at an index that never means anything else.
+create table ledgerline.step (
+  started_at timestamp with time zone not null default clock_timestamp(),
+  ended_at timestamp with time zone,
+  -- Until when the provider knows the key of a keyed step again; behind it nobody can tell whether the call happened.
+  key_expires_at timestamp with time zone,
+  -- The attempt that began it: a row of an older attempt that is still started has lost its owner.
+  fence bigint not null,
+  -- Counted by the journal, from 0; a model's answer reserves those of the calls that it asks for.
+  step_index integer not null,
+  -- How many indices behind a model's own are those of its calls.
+  reserved integer not null default 0,
+  session text collate "C" not null,
+  turn_id text collate "C" not null,
+  kind text not null,
+  state text not null,
+  tool text collate "C",
+  effect text,
+  -- SHA-256 over RFC 8785 JSON of the intent: another intent at the same index is refused, whatever the model says now.
+  request_hash bytea not null,
+  -- The intent itself, for people to read.
+  request json,
+  result json,
+  error json,
+  -- The tripwire against a second effect at one step: the second insert waits for the first, and finds its result.
+  constraint step_pkey PRIMARY KEY (session, turn_id, step_index),
+  -- The closed union of what a tool promises about its effect.
+  constraint step_effect CHECK ((effect = ANY (ARRAY['read'::text, 'idempotent'::text, 'transactional'::text, 'keyed'::text, 'lookup'::text, 'once'::text]))),
+  -- What is settled has its time.
+  constraint step_ended CHECK (((state = ANY (ARRAY['done'::text, 'failed'::text])) = (ended_at IS NOT NULL))),
+  -- Indices count from 0.
+  constraint step_index_range CHECK (((step_index >= 0) AND (reserved >= 0))),
+  -- The closed union of what a turn does.
+  constraint step_kind CHECK ((kind = ANY (ARRAY['model'::text, 'tool'::text, 'input'::text]))),
+  -- The closed union of what becomes of a step.
+  constraint step_state CHECK ((state = ANY (ARRAY['started'::text, 'done'::text, 'failed'::text, 'in_doubt'::text]))),
+  -- A tool call names its tool and its class, and nothing else does.
+  constraint step_tool_whole CHECK ((((kind = 'tool'::text) = (tool IS NOT NULL)) AND ((kind = 'tool'::text) = (effect IS NOT NULL)))),
+  -- A journal is of a turn, and goes with it.
+  constraint step_turn_fkey FOREIGN KEY (session, turn_id) REFERENCES ledgerline.turn(session, turn_id) ON DELETE CASCADE
+);
+
+-- What a person must resolve.
+CREATE INDEX step_doubt ON ledgerline.step USING btree (started_at) WHERE (state = 'in_doubt'::text);
 
 -- One logical unit of an agent's work, with an id that survives its attempts.
 create table ledgerline.turn (

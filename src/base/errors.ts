@@ -24,6 +24,9 @@ export const errorCodes = [
   'turn_busy', // a turn is under way
   'turn_unknown',
   'turn_over', // the turn is not in a state for this; `turnStatus` says in which
+  'step_conflict', // another intent is in the journal at this index
+  'step_unknown',
+  'step_settled', // it is not in doubt
   'approval_unknown',
   'approval_decided', // somebody was first; `decision`, `by` and `sequence` say what
   'approval_conflict', // the question's id was used by another turn

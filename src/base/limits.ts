@@ -19,6 +19,7 @@ export const limits = {
   jsonDepth: 256,
   sessionIdLength: 128,
   eventTypeLength: 64,
+  topicLength: 128,
   producerIdLength: 128,
 
   // the commit group
@@ -87,6 +88,23 @@ export const limits = {
   turnsPerListDefault: 50,
   clientRequestDays: 7,
   turnDays: 30,
+
+  // steps
+  /** A call with its arguments, and its result, each as JSON. */
+  stepBytes: 512 * KiB,
+  /** A model's answer, with the calls that it asks for. */
+  modelAnswerBytes: 1 * MiB,
+  /** Calls that one answer of a model may ask for. */
+  callsPerAnswer: 128,
+  /** How long a provider knows a key again, if the tool does not say: an hour less than those that forget after a day. */
+  keySeconds: 82_800,
+  /** A provider that knows keys for longer need not be told so. */
+  keySecondsMost: 30 * 86_400,
+  deliveriesPerStep: 16,
+  /** Transactional tools, each of which has one for as long as its own statements take. */
+  stepConnections: 8,
+  /** One of them, from its first statement to its commit. */
+  stepMs: 60_000,
 
   // Postgres
   replayConnections: 4,
@@ -210,6 +228,7 @@ assert(limits.debounceMs <= limits.debounceCapMs, 'a lone message waits no longe
 assert(limits.renewMs * 2 < limits.selfStopMs, 'an attempt may miss a renewal or two');
 assert(limits.selfStopMs < limits.leaseMs, 'an attempt ends itself before another begins');
 assert(limits.maxAttempts <= limits.totalAttempts, 'tries without progress are tries');
+assert(limits.stepBytes * 1.5 < limits.payloadBytes, 'a result fits the event that tells of it');
 assert(limits.batchEvents <= limits.eventsPerAppend, 'a batch fits one append');
 assert(limits.labBurstEvents >= 2, 'a burst has a last event and one before it');
 assert(limits.labBusStopMs > limits.headCheckMs * 2, 'a bus stays away long enough for head checks to be seen');

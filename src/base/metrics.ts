@@ -106,6 +106,11 @@ export function createMetrics() {
       help: 'Writes of attempts that owned their turn no more, all refused',
       registers,
     }),
+    journalHits: new Counter({
+      name: 'ledgerline_journal_hits_total',
+      help: 'Calls whose outcome an earlier attempt had journaled, so that they were not made again',
+      registers,
+    }),
     takeovers: new Counter({
       name: 'ledgerline_takeovers_total',
       help: 'Attempts that were ended without their worker, by reason',

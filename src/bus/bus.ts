@@ -15,12 +15,14 @@ export interface Subscription {
   unsubscribe(): void;
 }
 
-/** A hint to workers, of any session. One that is lost costs a worker's next look, and nothing else. */
+/** A hint to workers and relays, of any session. One that is lost costs the next look, and nothing else. */
 export type Wake =
   /** There will be something to claim in so many milliseconds. */
   | { readonly kind: 'ready'; readonly inMs: number }
   /** A running turn was asked to stop. */
-  | { readonly kind: 'stop'; readonly session: string; readonly turn: string };
+  | { readonly kind: 'stop'; readonly session: string; readonly turn: string }
+  /** There is something to deliver. */
+  | { readonly kind: 'delivery' };
 
 /** Why broadcasts may have been lost: every open room compares its watermark with the ledger at once. */
 export type SuspectReason = 'reconnected' | 'dropped' | 'away';

@@ -10,7 +10,7 @@ import { detach, withDeadline } from '../base/service.ts';
 import type { Broadcast, Bus, Pending, SuspectReason } from './bus.ts';
 import { dial } from './nats-connection.ts';
 import type { Connection } from './nats-connection.ts';
-import { nameOf, parseServers } from './nats-server.ts';
+import { nameOf, parseServers } from '../base/nats-server.ts';
 import { checkSubjectRoot, decode, decodeWake, encode, encodeWake, subjectOf, wakeSubjectOf } from './wire.ts';
 import type { Carried } from './wire.ts';
 

@@ -9,8 +9,8 @@ import { toError } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
 import type { Log } from '../base/log.ts';
 import { detach } from '../base/service.ts';
-import { knock } from './nats-server.ts';
-import type { NatsServer } from './nats-server.ts';
+import { knock } from '../base/nats-server.ts';
+import type { NatsServer } from '../base/nats-server.ts';
 
 export interface Connection {
   /** False from the loss on, a moment before `lost` tells. */

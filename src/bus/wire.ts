@@ -81,16 +81,26 @@ export function decode(received: Uint8Array): Broadcast | undefined {
 /**
  *     1 ready <milliseconds>⏎
  *     1 stop <session> <turn>⏎
+ *     1 delivery⏎
  */
-const wakeLine = /^1 (?:ready (0|[1-9][0-9]{0,8})|stop ([A-Za-z0-9_-]{1,128}) ([A-Za-z0-9._:-]{1,128}))\n$/;
+const wakeLine = /^1 (?:ready (0|[1-9][0-9]{0,8})|delivery|stop ([A-Za-z0-9_-]{1,128}) ([A-Za-z0-9._:-]{1,128}))\n$/;
 
 export function encodeWake(wake: Wake): Buffer {
-  return Buffer.from(wake.kind === 'ready' ? `1 ready ${wake.inMs}\n` : `1 stop ${wake.session} ${wake.turn}\n`);
+  switch (wake.kind) {
+    case 'ready':
+      return Buffer.from(`1 ready ${wake.inMs}\n`);
+    case 'stop':
+      return Buffer.from(`1 stop ${wake.session} ${wake.turn}\n`);
+    case 'delivery':
+      return Buffer.from('1 delivery\n');
+  }
 }
 
 /** Undefined for what is not ours or is damaged. */
 export function decodeWake(received: Uint8Array): Wake | undefined {
-  const [, inMs, session, turn] = wakeLine.exec(Buffer.from(received).toString('latin1')) ?? [];
+  const match = wakeLine.exec(Buffer.from(received).toString('latin1'));
+  if (match === null) return undefined;
+  const [, inMs, session, turn] = match;
   if (inMs !== undefined) return { kind: 'ready', inMs: Number(inMs) };
-  return session === undefined || turn === undefined ? undefined : { kind: 'stop', session, turn };
+  return session === undefined || turn === undefined ? { kind: 'delivery' } : { kind: 'stop', session, turn };
 }

@@ -29,12 +29,24 @@ export function sliceData(body: string): (string | undefined)[] {
   return slices;
 }
 
-/** Refuses an object with two equal keys of its own, and any text nested too deeply. */
-export function checkBody(text: string): void {
-  const start = skipSpace(text, 0);
-  if (text.charCodeAt(start) === OPEN_BRACE) walkObject(text, start, '', (_, at) => valueEnd(text, at));
-  else valueEnd(text, start);
+/** The text of each member of a body that is an object, by its key. Refuses equal keys, and any text nested too deeply. */
+export function sliceMembers(body: string): ReadonlyMap<string, string> {
+  const members = new Map<string, string>();
+  const start = skipSpace(body, 0);
+  if (body.charCodeAt(start) !== OPEN_BRACE) {
+    valueEnd(body, start);
+    return members;
+  }
+  walkObject(body, start, '', (key, at) => {
+    const end = valueEnd(body, at);
+    members.set(key, body.slice(at, end));
+    return end;
+  });
+  return members;
 }
+
+/** Refuses what `sliceMembers` does. */
+export const checkBody = (text: string): void => void sliceMembers(text);
 
 /** Refuses a JSON text nested deeper than `limits.jsonDepth`. */
 export function checkDepth(text: string): void {

@@ -2,12 +2,15 @@
 import { LedgerlineError } from '../base/errors.ts';
 import { sqlState } from '../db/postgres.ts';
 
-/** A head that somebody holds for longer than the connection's lock timeout is busy, not broken. */
+/** Not given within the connection's lock timeout, or given to somebody else because two waited for one another. */
+const notGiven: readonly (string | undefined)[] = ['55P03', '40P01'];
+
+/** A head that somebody holds for too long is busy, not broken. */
 export async function busyWhenLocked<T>(work: PromiseLike<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {
-    if (sqlState(error) !== '55P03') throw error;
+    if (!notGiven.includes(sqlState(error))) throw error;
     throw new LedgerlineError('session_busy', 'the session is locked by somebody else; nothing was changed', {}, error);
   }
 }

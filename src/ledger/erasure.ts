@@ -7,7 +7,7 @@ import { limits } from '../base/limits.ts';
 import type { Log } from '../base/log.ts';
 import { detach } from '../base/service.ts';
 import type { Statements } from '../db/postgres.ts';
-import type { Pool } from './pool.ts';
+import type { Pool } from '../db/pool.ts';
 
 export interface Erasure {
   /** Erases every deleted session that still has events, now or as soon as Postgres is there. Returns at once. */

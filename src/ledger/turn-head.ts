@@ -118,8 +118,6 @@ export async function moveTurnHead(
 ): Promise<Moved | undefined> {
   assertEvents(events);
   assert(turnTransitions[head.turnState][move.to] !== undefined, `no way leads from ${head.turnState} by ${move.to}`);
-  const values = (list: readonly (string | number | undefined)[]) =>
-    tx`string_to_array(${joinValues(list)}::text, ${SEPARATOR}::text, ${NULL}::text)`;
   const [row] = await tx<{ before: number; at: string }[]>`
     with head as (
       update ledgerline.session_head
@@ -128,7 +126,19 @@ export async function moveTurnHead(
              ${assignments(tx, move)}
        where session = ${head.session}::text
       returning session, last_sequence - ${events.length}::int as before, date_trunc('milliseconds', clock_timestamp()) as at
-    ), stored as (
+    ), ${storing(tx, events)}
+    select h.before, ledgerline.utc_text(h.at) as at from head h`;
+  assert(row !== undefined, 'a head that is locked is there');
+  if (events.length === 0) return undefined;
+  const first = plus(toSequence(row.before + events.length), 1 - events.length);
+  return { session: head.session, first, last: plus(first, events.length - 1), at: row.at, events };
+}
+
+/** The rest of a statement whose `head (session, before, at)` was moved: the events, numbered from there. */
+export function storing(tx: Statements, events: readonly TurnEvent[]) {
+  const values = (list: readonly (string | number | undefined)[]) =>
+    tx`string_to_array(${joinValues(list)}::text, ${SEPARATOR}::text, ${NULL}::text)`;
+  return tx`stored as (
       insert into ledgerline.event (session, sequence, type, payload, bytes, created_at, turn_id, attempt)
       select h.session, h.before + e.i, e.type, e.payload::json, octet_length(e.payload), h.at, e.turn, e.attempt::bigint
         from head h,
@@ -138,12 +148,7 @@ export async function moveTurnHead(
                     ${values(events.map((event) => event.fence?.attempt))})
                with ordinality e (type, payload, turn, attempt, i)
        where ${events.length}::int > 0
-    )
-    select h.before, ledgerline.utc_text(h.at) as at from head h`;
-  assert(row !== undefined, 'a head that is locked is there');
-  if (events.length === 0) return undefined;
-  const first = plus(toSequence(row.before + events.length), 1 - events.length);
-  return { session: head.session, first, last: plus(first, events.length - 1), at: row.at, events };
+    )`;
 }
 
 function assignments(tx: Statements, move: Move) {

@@ -10,7 +10,7 @@ import type { Sql } from '../db/postgres.ts';
 import { PAYLOAD_SEPARATOR, SEPARATOR, joinPayloads, joinTypes } from './append-text.ts';
 import type { AppendRequest, Outcome } from './ledger.ts';
 import type { Lost } from './flush.ts';
-import type { Pool } from './pool.ts';
+import type { Pool } from '../db/pool.ts';
 import { parseReceipt, verdicts, verdictsInARow } from './receipt.ts';
 import type { Receipt, Verdict } from './receipt.ts';
 

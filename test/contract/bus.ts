@@ -71,6 +71,7 @@ export function busContract(name: string, start: () => Promise<BusPair>): void {
       const said: Wake[] = [
         { kind: 'ready', inMs: 150 },
         { kind: 'stop', session: '-_aZ9', turn: 'turn:1.a' },
+        { kind: 'delivery' },
         { kind: 'ready', inMs: 0 },
       ];
       for (const wake of said) pair.here.wake(wake);

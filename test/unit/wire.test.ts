@@ -1,7 +1,7 @@
 /** What leaves for the bus, and that nothing which arrives can hurt. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { parseServers } from '../../src/bus/nats-server.ts';
+import { parseServers } from '../../src/base/nats-server.ts';
 import { checkSubjectRoot, decode, encode, subjectOf } from '../../src/bus/wire.ts';
 import type { Broadcast } from '../../src/bus/bus.ts';
 import { toSequence } from '../../src/event/sequence.ts';

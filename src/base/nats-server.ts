@@ -1,13 +1,12 @@
 /** Where a NATS server is and how to log in, read from its URL; and a look whether anybody answers there. */
 import { createConnection } from 'node:net';
-import type { ConnectionOptions } from 'nats';
-import { LedgerlineError } from '../base/errors.ts';
+import { LedgerlineError } from './errors.ts';
 
 export interface NatsServer {
   readonly hostname: string;
   readonly port: number;
   /** User and password, or a token, or nothing. */
-  readonly login: Pick<ConnectionOptions, 'user' | 'pass' | 'token'>;
+  readonly login: { readonly user?: string; readonly pass?: string; readonly token?: string };
   readonly isTls: boolean;
 }
 

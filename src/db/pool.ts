@@ -2,8 +2,8 @@
 import { LedgerlineError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import { detach, withDeadline } from '../base/service.ts';
-import { connect, disconnect, isDisconnected, isUnavailable } from '../db/postgres.ts';
-import type { ConnectOptions, Sql } from '../db/postgres.ts';
+import { connect, disconnect, isDisconnected, isUnavailable } from './postgres.ts';
+import type { ConnectOptions, Sql } from './postgres.ts';
 
 export interface Pool {
   /** Runs a query on a client; `unavailable` when Postgres is away or does not answer in time. */
