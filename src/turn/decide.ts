@@ -8,6 +8,7 @@ import type { TurnState } from '../event/turn-state.ts';
 import { noteActivity } from '../ledger/session-row.ts';
 import { decideApproval, hasUndecided, readApproval } from './approval-row.ts';
 import type { ApprovalRow } from './approval-row.ts';
+import { journalInput } from './step-input.ts';
 import type { Work } from './transaction.ts';
 import { turnEvent } from './turn-event.ts';
 import { resumeTurn } from './turn-row.ts';
@@ -37,7 +38,9 @@ export async function decide(work: Work, session: string, decision: Omit<Decisio
   const event = turnEvent('approval.decided', { turn, approval, decision: decision.decision, by, comment });
   const stored = await work.move(head, { to: 'stays' }, [event]);
   assert(stored !== undefined, 'a decision is an event');
-  await decideApproval(tx, session, { ...decision, by, sequence: stored.first });
+  const decided = { ...decision, by, sequence: stored.first };
+  await decideApproval(tx, session, decided);
+  await journalInput(tx, { session, turn, fence: head.fence }, { decision: { ...decided, comment: comment ?? null } });
   const isLast = !(await hasUndecided(tx, session, turn));
   if (isLast) {
     await work.move(head, { to: 'ready', turn, inMs: 0 }, []);

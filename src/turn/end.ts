@@ -1,7 +1,11 @@
 /** A turn ends: once, with an event that says how, its requests with it; and whatever waits behind it begins [I13]. */
+import { assert } from '../base/assert.ts';
+import type { Statements } from '../db/postgres.ts';
 import type { Sequence } from '../event/sequence.ts';
 import { noteActivity } from '../ledger/session-row.ts';
 import type { Move, TurnEvent } from '../ledger/turn-head.ts';
+import type { JournaledStep } from '../step/step.ts';
+import { openEffects, putInDoubt } from './doubt.ts';
 import { hasPending, inputSequences } from './request-row.ts';
 import type { Work } from './transaction.ts';
 import { attemptEvent } from './turn-event.ts';
@@ -19,22 +23,32 @@ export type End =
       readonly reason: CancelReason;
       readonly by?: string | undefined;
       readonly events?: readonly TurnEvent[];
+    }
+  /** Nobody but a person can tell what became of these steps. */
+  | {
+      readonly status: 'in_doubt';
+      readonly steps: readonly JournaledStep[];
+      readonly events?: readonly TurnEvent[] | undefined;
+      readonly error?: TurnError | undefined;
     };
 
 /** `isFenced`: its attempt may still write, and must not. */
-export async function endCurrent(work: Work, head: OwnedHead, end: End, isFenced = false): Promise<Settled> {
+export async function endCurrent(work: Work, head: OwnedHead, asked: End, isFenced = false): Promise<Settled> {
   const { tx } = work;
   const { session, turn } = head;
-  const [inputs, isPending] = await Promise.all([inputSequences(tx, session, turn), hasPending(tx, session)]);
+  const [end, inputs, isPending] = await Promise.all([
+    withDoubt(tx, head, asked),
+    inputSequences(tx, session, turn),
+    hasPending(tx, session),
+  ]);
   const next: Move = isPending ? { to: 'ready', turn: undefined, inMs: 0 } : { to: 'idle' };
-  const events = 'events' in end ? (end.events ?? []) : [];
-  const stored = await work.move(head, next, [...events, endEvent(head, end, inputs)], isFenced);
+  const stored = await work.move(head, next, await endEvents(tx, head, end, inputs), isFenced);
   const sequence = stored?.last;
   await Promise.all([
     endTurn(tx, session, turn, {
       status: end.status,
       sequence,
-      error: end.status === 'failed' ? end.error : undefined,
+      error: 'error' in end ? end.error : undefined,
     }),
     noteActivity(tx, session, sequence),
   ]);
@@ -43,15 +57,40 @@ export async function endCurrent(work: Work, head: OwnedHead, end: End, isFenced
   return { state: isPending ? 'ready' : 'idle', status: end.status, sequence };
 }
 
-/** An attempt's number in what it says last: readers keep what it had written. */
-export function endEvent(head: OwnedHead, end: End, inputs: readonly Sequence[]): TurnEvent {
+/** However a turn was to end: what it began outside and nobody settled is for a person, and so is the turn. */
+export async function withDoubt(tx: Statements, head: OwnedHead, end: End): Promise<End> {
+  if (end.status === 'in_doubt') return end;
+  const steps = await openEffects(tx, head.session, head.turn);
+  if (steps.length === 0) return end;
+  return {
+    status: 'in_doubt',
+    steps,
+    events: 'events' in end ? end.events : undefined,
+    error: 'error' in end ? end.error : undefined,
+  };
+}
+
+/** All that is said of it, in order. An attempt's number in what it says last: readers keep what it had written. */
+export async function endEvents(
+  tx: Statements,
+  head: OwnedHead,
+  end: End,
+  inputs: readonly Sequence[],
+): Promise<TurnEvent[]> {
   const attempt = { turn: head.turn, attempt: head.fence };
+  const said = 'events' in end ? (end.events ?? []) : [];
   switch (end.status) {
     case 'done':
-      return attemptEvent('turn.completed', attempt, { inputs });
+      return [...said, attemptEvent('turn.completed', attempt, { inputs })];
     case 'failed':
-      return attemptEvent('turn.failed', attempt, { inputs, error: end.error });
+      return [attemptEvent('turn.failed', attempt, { inputs, error: end.error })];
     case 'cancelled':
-      return attemptEvent('turn.cancelled', attempt, { inputs, reason: end.reason, by: end.by });
+      return [...said, attemptEvent('turn.cancelled', attempt, { inputs, reason: end.reason, by: end.by })];
+    case 'in_doubt': {
+      const [first] = end.steps;
+      assert(first !== undefined, 'a doubt is about a step');
+      const doubted = await putInDoubt(tx, head, end.steps);
+      return [...said, ...doubted, attemptEvent('turn.in_doubt', attempt, { inputs, step: first.index })];
+    }
   }
 }

@@ -1,6 +1,7 @@
 /** The work half on Postgres: each operation one short transaction, on connections that none of the others can use up. */
 import { setMaxListeners } from 'node:events';
 import type { Clock } from '../base/clock.ts';
+import { createGate } from '../base/gate.ts';
 import { limits } from '../base/limits.ts';
 import type { Log } from '../base/log.ts';
 import type { Metrics } from '../base/metrics.ts';
@@ -8,8 +9,8 @@ import { LedgerlineError } from '../base/errors.ts';
 import { detach } from '../base/service.ts';
 import type { Service } from '../base/service.ts';
 import type { Bus } from '../bus/bus.ts';
-import { createPool } from '../ledger/pool.ts';
-import type { Pool } from '../ledger/pool.ts';
+import { createPool } from '../db/pool.ts';
+import type { Pool } from '../db/pool.ts';
 import { nextDueMs } from '../ledger/turn-lease.ts';
 import { claim } from './claim.ts';
 import type { Claimed } from './claim.ts';
@@ -20,10 +21,13 @@ import { createRecovery } from './recover.ts';
 import { renew } from './renew.ts';
 import { request } from './request.ts';
 import { forgetOld } from './retention.ts';
+import { createSteps } from './journal-steps.ts';
 import { fail, finish, release } from './settle.ts';
+import type { Steps } from './steps.ts';
 import { steer } from './steer.ts';
 import { stop } from './stop.ts';
 import { createTransact } from './transaction.ts';
+import type { Transact } from './transaction.ts';
 import { listActive, listAttention, readFigures } from './turn-list.ts';
 import type { Attempt, ClaimRequest, ClaimedTurn, Turns } from './turns.ts';
 import { wait } from './wait.ts';
@@ -36,6 +40,8 @@ export interface TurnBounds {
   readonly leaseMs: number;
   readonly turnConnections: number;
   readonly settleConnections: number;
+  readonly stepConnections: number;
+  readonly stepMs: number;
 }
 
 export interface TurnsOptions {
@@ -51,6 +57,8 @@ export interface TurnsOptions {
 const FORGET_ROWS = 1_000;
 
 export interface PostgresTurns extends Turns {
+  /** The journal of what its turns do. */
+  readonly steps: Steps;
   /** Recovery, the gauges, and the connections. */
   readonly service: Service;
   /** One pass of the recovery, now; the number of turns it took over. */
@@ -60,25 +68,41 @@ export interface PostgresTurns extends Turns {
 export function createTurns(options: TurnsOptions): PostgresTurns {
   const { bus, clock, log, metrics } = options;
   const bounds: TurnBounds = { ...limits, ...options.bounds };
-  const pool = (name: string, connections: number): Pool =>
+  const pool = (
+    name: string,
+    connections: number,
+    settings: Readonly<Record<string, string>>,
+    deadlineMs: number = limits.headLockWaitMs + limits.queryDeadlineMs,
+  ): Pool =>
     createPool({
       url: options.url,
       log,
       ...(options.prepare === undefined ? {} : { prepare: options.prepare }),
       name: `ledgerline ${name}`,
       connections,
-      deadlineMs: limits.headLockWaitMs + limits.queryDeadlineMs,
-      settings: {
-        // Walks along the partial indexes, whatever a young table's statistics speak for.
-        enable_seqscan: 'off',
-        lock_timeout: `${limits.headLockWaitMs}ms`,
-      },
+      deadlineMs,
+      settings: { ...settings, lock_timeout: `${limits.headLockWaitMs}ms` },
     });
-  const work = pool('turns', bounds.turnConnections);
+  // Walks along the indexes, whatever a young table's statistics speak for.
+  const byIndex = { enable_seqscan: 'off' };
+  const work = pool('turns', bounds.turnConnections, byIndex);
   // Whoever ends or extends a turn frees what the others wait for, so it never waits behind them [graphile#564].
-  const settling = pool('settle', bounds.settleConnections);
+  const settling = pool('settle', bounds.settleConnections, byIndex);
+  // Tools read and write tables of their own here, for as long as that takes, and nothing else waits behind them. They wait for
+  // one another outside: a pool whose query is late is replaced, and with it whoever is at work in it.
+  const effects = pool('steps', bounds.stepConnections, byIndex, bounds.stepMs);
   const transact = createTransact(work, options);
   const settle = createTransact(settling, options);
+  const owned = counting(settle);
+  const inEffects = createTransact(effects, options);
+  const inTurn = createGate(bounds.stepConnections);
+  const steps = createSteps({
+    metrics,
+    pool: work,
+    transact: counting(transact),
+    settling: owned,
+    effects: counting((what, write) => inTurn(() => inEffects(what, write))),
+  });
   const claims = createClaimWait(bus, clock);
   const stopping = new AbortController();
   setMaxListeners(0, stopping.signal); // each claim that waits
@@ -152,13 +176,15 @@ export function createTurns(options: TurnsOptions): PostgresTurns {
   }
 
   /** Counts what was refused because the attempt owns nothing any more. */
-  async function counted<T>(write: Promise<T>): Promise<T> {
-    try {
-      return await write;
-    } catch (error) {
-      if (error instanceof LedgerlineError && error.code === 'fenced') metrics.fencedWrites.inc();
-      throw error;
-    }
+  function counting(run: Transact): Transact {
+    return async (what, write) => {
+      try {
+        return await run(what, write);
+      } catch (error) {
+        if (error instanceof LedgerlineError && error.code === 'fenced') metrics.fencedWrites.inc();
+        throw error;
+      }
+    };
   }
 
   return {
@@ -173,9 +199,10 @@ export function createTurns(options: TurnsOptions): PostgresTurns {
         claims.stop();
         await recovery.stop();
         await Promise.allSettled(claiming);
-        await Promise.all([work.close(1_000), settling.close(1_000)]);
+        await Promise.all([work.close(1_000), settling.close(1_000), effects.close(1_000)]);
       },
     },
+    steps,
     recover: () => recovery.pass(),
 
     request: (message) => transact('storing a message', (one) => request(one, message, bounds)),
@@ -185,20 +212,20 @@ export function createTurns(options: TurnsOptions): PostgresTurns {
       return claimed.finally(() => claiming.delete(claimed));
     },
     renew: (attempts) => renew({ pool: settling, clock, leaseMs: bounds.leaseMs }, attempts),
-    steer: (attempt, after) => counted(settle('steering a turn', (one) => steer(one, attempt, after))),
-    finish: (attempt, outcome, events) =>
-      counted(settle('finishing a turn', (one) => finish(one, attempt, outcome, events))),
+    steer: (attempt, after) => owned('steering a turn', (one) => steer(one, attempt, after)),
+    finish: (attempt, outcome, events) => owned('finishing a turn', (one) => finish(one, attempt, outcome, events)),
     fail: (attempt, error, isRetryable) =>
-      counted(settle('failing a turn', (one) => fail(one, attempt, error, isRetryable, clock.random()))),
-    wait: (attempt, questions) => counted(settle('pausing a turn', (one) => wait(one, attempt, questions))),
-    release: (attempt) => counted(settle('releasing a turn', (one) => release(one, attempt))),
+      owned('failing a turn', (one) => fail(one, attempt, error, isRetryable, clock.random())),
+    wait: (attempt, questions) => owned('pausing a turn', (one) => wait(one, attempt, questions)),
+    release: (attempt) => owned('releasing a turn', (one) => release(one, attempt)),
     decide: (session, decision) => transact('deciding', (one) => decide(one, session, decision)),
     stop: (session, by, turn) => transact('stopping a turn', (one) => stop(one, session, by, turn)),
 
     list: (which, limit, sessions) =>
       work.run('listing turns', (sql) => (which === 'attention' ? listAttention : listActive)(sql, limit, sessions)),
     retry: (session, turn, by) => transact('retrying a turn', (one) => retry(one, session, turn, by)),
-    rerun: (session, turn, by) => transact('doing a turn anew', (one) => rerun(one, session, turn, by)),
+    rerun: (session, turn, by, isForced = false) =>
+      transact('doing a turn anew', (one) => rerun(one, session, turn, by, isForced)),
     acknowledge: (session, turn) => transact('acknowledging', (one) => acknowledge(one, session, turn)),
     figures: () => work.run('counting turns', readFigures),
   };

@@ -9,8 +9,10 @@ import { detach } from '../base/service.ts';
 import { findLostHeads } from '../ledger/turn-lease.ts';
 import { lockTurnHead } from '../ledger/turn-head.ts';
 import type { TurnHead } from '../ledger/turn-head.ts';
-import type { Pool } from '../ledger/pool.ts';
+import type { Pool } from '../db/pool.ts';
 import type { Failure } from './after-failure.ts';
+import { doubtfulSteps } from './doubt.ts';
+import { endCurrent } from './end.ts';
 import { settleFailure } from './retry.ts';
 import type { Transact, Work } from './transaction.ts';
 import { readTurn } from './turn-row.ts';
@@ -34,8 +36,12 @@ async function recoverOne(work: Work, session: string, random: number): Promise<
   const turn = await readTurn(work.tx, session, head.turn);
   assert(turn !== undefined, 'a turn under way has its row');
   const failure = failureOf(head, turn.isOverdue);
-  if (failure !== undefined) await settleFailure(work, head, failure, random, true);
-  return failure?.kind;
+  if (failure === undefined) return undefined;
+  const steps = await doubtfulSteps(work.tx, session, head.turn);
+  await (steps.length > 0
+    ? endCurrent(work, head, { status: 'in_doubt', steps }, true)
+    : settleFailure(work, head, failure, random, true));
+  return failure.kind;
 }
 
 export interface RecoveryOptions {

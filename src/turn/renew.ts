@@ -1,7 +1,7 @@
 /** Leases go on, those of all turns of a worker at once: a head that somebody holds keeps none of the others waiting [I9]. */
 import type { Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
-import type { Pool } from '../ledger/pool.ts';
+import type { Pool } from '../db/pool.ts';
 import { readOwners, renewHeads } from '../ledger/turn-lease.ts';
 import { steered } from './steer.ts';
 import type { Attempt, Renewed } from './turns.ts';

@@ -1,9 +1,9 @@
 /** What the work half keeps of a session, and how it ends and goes with it. */
 import type { Statements } from '../db/postgres.ts';
-import { next } from '../event/sequence.ts';
+import { next, plus } from '../event/sequence.ts';
 import type { SessionWork } from '../ledger/postgres-ledger.ts';
 import type { TurnEvent, TurnHead } from '../ledger/turn-head.ts';
-import { endEvent } from './end.ts';
+import { endEvents, withDoubt } from './end.ts';
 import { cancelPending, inputSequences } from './request-row.ts';
 import { turnEvent } from './turn-event.ts';
 import { endTurn } from './turn-row.ts';
@@ -16,8 +16,10 @@ async function cancelAll(tx: Statements, head: TurnHead): Promise<TurnEvent[]> {
   const pending = await cancelPending(tx, session);
   if (!isUnderWay(head)) return [turnEvent('turn.cancelled', { inputs: pending, reason: 'closed' })];
   const inputs = await inputSequences(tx, session, head.turn);
-  await endTurn(tx, session, head.turn, { status: 'cancelled', sequence: next(head.head) });
-  return [endEvent(head, { status: 'cancelled', reason: 'closed' }, [...inputs, ...pending])];
+  const end = await withDoubt(tx, head, { status: 'cancelled', reason: 'closed' });
+  const events = await endEvents(tx, head, end, [...inputs, ...pending]);
+  await endTurn(tx, session, head.turn, { status: end.status, sequence: plus(next(head.head), events.length - 1) });
+  return events;
 }
 
 /** All that is left of a deleted session's work; what people wrote must not outlive it. */

@@ -15,7 +15,7 @@ export async function finish(
 ): Promise<Settled> {
   const head = await lockOwned(work.tx, attempt);
   if (head === undefined) {
-    return settledBefore(work.tx, attempt, [outcome === 'completed' ? 'done' : 'cancelled']);
+    return settledBefore(work.tx, attempt, [outcome === 'completed' ? 'done' : 'cancelled', 'in_doubt']);
   }
   const fence = { turn: attempt.turn, attempt: attempt.attempt };
   const last = events.map((event) => ({ ...event, fence }));
@@ -37,7 +37,7 @@ export async function fail(
   random: number,
 ): Promise<Settled> {
   const head = await lockOwned(work.tx, attempt);
-  if (head === undefined) return settledBefore(work.tx, attempt, ['open', 'failed', 'cancelled']);
+  if (head === undefined) return settledBefore(work.tx, attempt, ['open', 'failed', 'cancelled', 'in_doubt']);
   return settleFailure(work, head, { kind: 'failed', error, isRetryable }, random, false);
 }
 
@@ -47,7 +47,7 @@ export async function fail(
  */
 export async function release(work: Work, attempt: Attempt): Promise<Settled> {
   const head = await lockOwned(work.tx, attempt);
-  if (head === undefined) return settledBefore(work.tx, attempt, ['open', 'cancelled']);
+  if (head === undefined) return settledBefore(work.tx, attempt, ['open', 'cancelled', 'in_doubt']);
   if (head.stop === undefined) return retryCurrent(work, head, { reason: 'released', inMs: 0 }, false);
   const reason = head.stop === 'stop' ? 'stopped' : 'interrupted';
   return endCurrent(work, head, { status: 'cancelled', reason });

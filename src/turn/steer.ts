@@ -2,6 +2,7 @@
 import type { Sequence } from '../event/sequence.ts';
 import type { Statements } from '../db/postgres.ts';
 import { bindRequests, inputSequences, readInputs } from './request-row.ts';
+import { journalInput } from './step-input.ts';
 import type { Work } from './transaction.ts';
 import { attemptEvent } from './turn-event.ts';
 import type { Attempt, Input } from './turns.ts';
@@ -19,6 +20,7 @@ export async function steer(work: Work, attempt: Attempt, after = Infinity): Pro
   const joined = new Set<Sequence>(await bindRequests(tx, session, turn, true));
   if (joined.size > 0) {
     await work.move(head, { to: 'stays' }, [attemptEvent('turn.steered', attempt, { inputs: [...joined] })]);
+    await journalInput(tx, { session, turn, fence: attempt.attempt }, { steered: [...joined] });
   }
   const isUnheard = (sequence: Sequence): boolean => joined.has(sequence) || sequence > after;
   if (!(await inputSequences(tx, session, turn)).some(isUnheard)) return [];

@@ -6,7 +6,7 @@ import type { Bus, Wake } from '../bus/bus.ts';
 import { transaction } from '../db/postgres.ts';
 import type { Statements } from '../db/postgres.ts';
 import { busyWhenLocked } from '../ledger/busy.ts';
-import type { Pool } from '../ledger/pool.ts';
+import type { Pool } from '../db/pool.ts';
 import { moveTurnHead } from '../ledger/turn-head.ts';
 import type { Move, Moved, TurnEvent, TurnHead } from '../ledger/turn-head.ts';
 import { broadcast, eventsBroadcast } from '../session/append.ts';

@@ -14,12 +14,24 @@ type TurnEventType =
   | 'turn.completed'
   | 'turn.failed'
   | 'turn.cancelled'
+  | 'turn.in_doubt'
   | 'approval.required'
-  | 'approval.decided';
+  | 'approval.decided'
+  | 'step.started'
+  | 'step.done'
+  | 'step.failed'
+  | 'step.in_doubt'
+  | 'step.resolved';
 
-/** Of no attempt: what a person did. */
-export function turnEvent(type: TurnEventType, data: Readonly<Record<string, unknown>>): TurnEvent {
-  const text = toOneLine(JSON.stringify(data));
+/** Of no attempt: what a person did. `texts` are members that are JSON on one line already, and stay as they are. */
+export function turnEvent(
+  type: TurnEventType,
+  data: Readonly<Record<string, unknown>>,
+  texts: Readonly<Record<string, string>> = {},
+): TurnEvent {
+  const facts = toOneLine(JSON.stringify(data));
+  const said = Object.entries(texts).map(([name, value]) => `,"${name}":${value}`);
+  const text = `${facts.slice(0, -1)}${said.join('')}}`;
   return { type, data: text, bytes: Buffer.byteLength(text) };
 }
 
@@ -28,6 +40,7 @@ export function attemptEvent(
   type: TurnEventType,
   { turn, attempt }: Pick<Attempt, 'turn' | 'attempt'>,
   data: Readonly<Record<string, unknown>>,
+  texts?: Readonly<Record<string, string>>,
 ): TurnEvent {
-  return { ...turnEvent(type, { turn, attempt, ...data }), fence: { turn, attempt } };
+  return { ...turnEvent(type, { turn, attempt, ...data }, texts), fence: { turn, attempt } };
 }

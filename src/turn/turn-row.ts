@@ -64,13 +64,13 @@ function one(row: TurnRow | undefined, head: ClaimedHead): TurnRow {
   return row;
 }
 
-/** Its requests end with it. */
+/** Its requests end with it; those of a turn in doubt stay its own, because a person may have it go on. */
 export async function endTurn(
   tx: Statements,
   session: string,
   turn: string,
   end: {
-    readonly status: 'done' | 'failed' | 'cancelled';
+    readonly status: 'done' | 'failed' | 'cancelled' | 'in_doubt';
     readonly sequence: Sequence | undefined;
     readonly error?: TurnError | undefined;
   },
@@ -81,6 +81,7 @@ export async function endTurn(
            error = ${end.error === undefined ? null : JSON.stringify(end.error)}::text::json,
            settled_sequence = ${end.sequence ?? null}::bigint
      where session = ${session}::text and turn_id = ${turn}::text`;
+  if (end.status === 'in_doubt') return;
   await tx`
     update ledgerline.turn_request set status = ${end.status}::text
      where session = ${session}::text and turn_id = ${turn}::text`;
@@ -97,6 +98,12 @@ export async function pauseTurn(
     update ledgerline.turn set status = 'waiting', attempts = 0, settled_sequence = ${sequence ?? null}::bigint
      where session = ${session}::text and turn_id = ${turn}::text`;
 }
+
+/** A step came to an end, so its try is the first without progress again: within the statement that moves the head. */
+export const progressing = (tx: Statements, turn: string) => tx`, progressed as (
+      update ledgerline.turn t set attempts = 1 from head h
+       where t.session = h.session and t.turn_id = ${turn}::text and t.attempts > 1
+    )`;
 
 /** A person answered; the time that this took is not the turn's. */
 export async function resumeTurn(tx: Statements, session: string, turn: string): Promise<void> {
@@ -126,7 +133,7 @@ export async function noteRetry(
      where session = ${session}::text and turn_id = ${turn}::text`;
 }
 
-/** A failed turn once more: its tries and its time begin anew, its inputs are as they were. */
+/** A turn that failed, or was in doubt, once more: its tries and its time begin anew, its inputs are as they were. */
 export async function reopenTurn(tx: Statements, session: string, turn: string): Promise<void> {
   await tx`
     update ledgerline.turn

@@ -184,10 +184,16 @@ export interface Turns {
   // operators
   /** The first `limit` by `since`: what needs a person, or everything that is under way. */
   list(which: 'attention' | 'active', limit: number, sessions: SessionFilter): Promise<readonly TurnSummary[]>;
-  /** A failed turn once more, with the same inputs. `turn_unknown`, `turn_over` (it did not fail), `turn_busy`. */
+  /**
+   * A turn that failed, or was in doubt and is so no more, once more, with the same inputs and its journal. `turn_unknown`,
+   * `turn_over` (it did not fail, or is still in doubt), `turn_busy`.
+   */
   retry(session: string, turn: string, by: string): Promise<TurnNow>;
-  /** A new turn with the inputs of one that is over. `turn_unknown`, `turn_over` (it is not over), `turn_busy`. */
-  rerun(session: string, turn: string, by: string): Promise<TurnNow>;
+  /**
+   * A new turn with the inputs of one that is over. `turn_unknown`, `turn_over` (it is not over; or it has had effects, and it is
+   * not forced), `turn_busy`.
+   */
+  rerun(session: string, turn: string, by: string, isForced?: boolean): Promise<TurnNow>;
   /** A person took note of a failure: it is listed no more. `turn_unknown`, `turn_over`. */
   acknowledge(session: string, turn: string): Promise<void>;
   figures(): Promise<TurnFigures>;

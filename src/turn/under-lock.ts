@@ -47,13 +47,11 @@ export type OwnedHead = TurnHead & { readonly turn: string };
  */
 export async function lockOwned(tx: Statements, attempt: Attempt): Promise<OwnedHead | undefined> {
   const head = await lockTurnHead(tx, attempt.session);
-  const isOwner =
-    head?.turn === attempt.turn &&
-    head.turnState === 'running' &&
-    head.fence === attempt.attempt &&
-    head.state === 'open';
-  return isOwner ? { ...head, turn: attempt.turn } : undefined;
+  return head !== undefined && isOwner(head, attempt) ? head : undefined;
 }
+
+export const isOwner = (head: TurnHead, { turn, attempt }: Attempt): head is OwnedHead =>
+  head.turn === turn && head.turnState === 'running' && head.fence === attempt && head.state === 'open';
 
 /**
  * The answer to an attempt that owns nothing: the same as before if it was this very attempt that settled its turn so and

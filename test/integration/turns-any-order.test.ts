@@ -46,6 +46,7 @@ function stateOf(events: readonly Stored[]): TurnState {
       case 'turn.completed':
       case 'turn.failed':
       case 'turn.cancelled':
+      case 'turn.in_doubt':
         take(inputs);
         state = pending.size > 0 ? 'ready' : 'idle';
         break;
@@ -56,7 +57,9 @@ function stateOf(events: readonly Stored[]): TurnState {
 
 const seeds = range(1, Math.ceil(Number(process.env['LEDGERLINE_TEST_SEEDS'] ?? 30) / 5));
 
-const ends = /^turn\.(?:completed|failed|cancelled)$/;
+const ends = /^turn\.(?:completed|failed|cancelled|in_doubt)$/;
+
+const intent = { tool: 'refund', effect: 'once', args: {} } as const;
 
 describe.each(seeds)('by the seed %i', (seed) => {
   test(
@@ -73,6 +76,8 @@ describe.each(seeds)('by the seed %i', (seed) => {
       const attempts: Attempt[] = [];
       const asked: { session: string; approval: string }[] = [];
       const turns: { session: string; turn: string }[] = [];
+      const { steps } = stage.turns;
+      const nextIndex = (): number => Math.floor(random() * 4);
 
       /** A refusal is an answer; anything else is a fault. */
       const tried = async (doing: Promise<unknown>): Promise<void> => {
@@ -114,7 +119,27 @@ describe.each(seeds)('by the seed %i', (seed) => {
           await stage.expire(pick(sessions));
           await stage.turns.recover();
         },
-        () => some(turns, ({ session, turn }) => stage.turns[pick(['retry', 'rerun'] as const)](session, turn, 'ops')),
+        () =>
+          some(turns, ({ session, turn }) =>
+            stage.turns[pick(['retry', 'rerun'] as const)](session, turn, 'ops', random() < 0.5),
+          ),
+        () => some(attempts.slice(-2), (attempt) => steps.start(attempt, nextIndex(), intent)),
+        () =>
+          some(attempts, async (attempt) => {
+            const journal = await steps.journal(attempt.session, attempt.turn);
+            await some(journal, ({ index }) => steps.settle(attempt, index, intent, { result: index }));
+          }),
+        () =>
+          some(attempts.slice(-2), (attempt) =>
+            steps.transactional(attempt, nextIndex(), intent, () =>
+              Promise.resolve({ result: 1, deliveries: [{ topic: 'x', payload: 1 }] }),
+            ),
+          ),
+        async () =>
+          some(await steps.doubts(3), ({ session, turn, index }) => {
+            const verdict = pick([{ outcome: 'done', result: 1 }, { outcome: 'not_done' }] as const);
+            return steps.resolve(session, turn, index, verdict, 'ops', random() < 0.7);
+          }),
         () =>
           some(attempts, ({ session, turn, attempt }) =>
             stage.sessions.append({ session, events: [anEvent('{}')], fence: { turn, attempt } }),
@@ -152,6 +177,14 @@ describe.each(seeds)('by the seed %i', (seed) => {
           expect([seed, id, inputs.get(id) ?? String(data['inputs'])]).toEqual([seed, id, String(data['inputs'])]);
           inputs.set(id, String(data['inputs']));
         }
+        // What an effect delivers has its number, and no number is lost by an attempt that was refused.
+        const numbers = await stage.sql(
+          (sql) => sql<{ head: number; rows: number; last: number }[]>`
+            select h.outbox_sequence as head, count(o.*) as rows, coalesce(max(o.outbox_sequence), 0) as last
+              from ledgerline.session_head h left join ledgerline.outbox o on o.session = h.session
+             where h.session = ${session}::text group by h.session`,
+        );
+        expect(numbers.map(({ head, rows, last }) => [head - rows, head - last])).toEqual([[0, 0]]);
         // What is said to have begun and is not under way has ended, exactly once since it was last begun.
         const now = await stage.now(session);
         for (const id of new Set(turns.filter((each) => each.session === session).map(({ turn }) => turn))) {

@@ -4,7 +4,7 @@ import { limits } from '../../src/base/limits.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { toSequence } from '../../src/event/sequence.ts';
 import type { TurnState } from '../../src/event/turn-state.ts';
-import { createPool } from '../../src/ledger/pool.ts';
+import { createPool } from '../../src/db/pool.ts';
 import { entombSession } from '../../src/ledger/session-row.ts';
 import { sessionWork } from '../../src/turn/session-work.ts';
 import { createTransact } from '../../src/turn/transaction.ts';

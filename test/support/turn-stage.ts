@@ -36,6 +36,10 @@ export interface TurnStage {
   claim(more?: Partial<ClaimRequest>): Promise<readonly ClaimedTurn[]>;
   /** The one turn that can be claimed. */
   claimOne(more?: Partial<ClaimRequest>): Promise<ClaimedTurn>;
+  /** A turn of a session of its own, as its first attempt has it. */
+  running(more?: Partial<ClaimRequest>): Promise<ClaimedTurn>;
+  /** Its worker dies, and another takes it over. */
+  lose(turn: ClaimedTurn): Promise<ClaimedTurn>;
   sql<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
   /** `type` of each event, in order, and that they are numbered without a gap. */
   types(session: string): Promise<string[]>;
@@ -79,7 +83,13 @@ export async function turnStage(bounds: Partial<TurnBounds> = {}, options?: Data
   const claim = (more: Partial<ClaimRequest> = {}) =>
     turns.claim({ worker: 'w', limit: 10, waitMs: 0, policy: 'retry', maxAttempts: 3, turnMs: 60_000, ...more });
 
-  return {
+  async function claimOne(more?: Partial<ClaimRequest>): Promise<ClaimedTurn> {
+    const claimed = await claim(more);
+    const [only] = claimed;
+    if (only === undefined || claimed.length > 1) throw new Error(`claimed ${claimed.length} turns`);
+    return only;
+  }
+  const stage: TurnStage = {
     url,
     turns,
     sessions,
@@ -96,11 +106,16 @@ export async function turnStage(bounds: Partial<TurnBounds> = {}, options?: Data
     say: (session, text, more) =>
       turns.request({ session, key: randomUUID(), content: text, onBusy: 'enqueue', by: 'maya', ...more }),
     claim,
-    async claimOne(more) {
-      const claimed = await claim(more);
-      const [only] = claimed;
-      if (only === undefined || claimed.length > 1) throw new Error(`claimed ${claimed.length} turns`);
-      return only;
+    claimOne,
+    async running(more) {
+      await stage.say(await stage.session(), 'hello');
+      return claimOne(more);
+    },
+    async lose({ session }) {
+      await stage.expire(session);
+      await turns.recover();
+      await stage.hurry(session);
+      return claimOne();
     },
     sql,
     events,
@@ -118,4 +133,5 @@ export async function turnStage(bounds: Partial<TurnBounds> = {}, options?: Data
            where session = ${session}::text and due_at is not null`;
       }),
   };
+  return stage;
 }
