@@ -1,8 +1,25 @@
 /** The only reader of the environment: turns it into settings, or says which variable is wrong and what to do about it. */
 import { LedgerlineError, toError } from './base/errors.ts';
 import { limits } from './base/limits.ts';
-import { logLevels } from './base/log.ts';
 import type { LogLevel } from './base/log.ts';
+import {
+  address,
+  credential,
+  databaseExample,
+  databaseUrl,
+  host,
+  logLevel,
+  makeOne,
+  milliseconds,
+  natsUrl,
+  origins,
+  port,
+  replicas,
+  secret,
+  secretHeader,
+  subject,
+  yesOrNo,
+} from './config-values.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -39,6 +56,13 @@ export type WorkerConfig = Pick<
   'databaseUrl' | 'databasePrepare' | 'natsUrl' | 'natsSubjectRoot' | 'leaseMs' | 'logLevel' | 'drainMs'
 >;
 
+/** What a relay needs: the outbox, and the broker that it publishes to. */
+export type RelayConfig = Pick<ServerConfig, 'databaseUrl' | 'databasePrepare' | 'natsSubjectRoot' | 'logLevel'> & {
+  readonly natsUrl: string;
+  /** Copies of a stream that the relay makes. */
+  readonly streamReplicas: number;
+};
+
 /** Where the command line finds a server; what is absent is looked for in the folder's development server. */
 export interface ClientConfig {
   readonly url: string | undefined;
@@ -47,12 +71,6 @@ export interface ClientConfig {
   readonly key: string | undefined;
   readonly tokenSecret: string | undefined;
 }
-
-/** HS256 asks for a key of at least its hash's size [spec: RFC 7518, 3.2]. */
-const SECRET_LENGTH = 32;
-
-const makeOne = `at least ${SECRET_LENGTH} characters; make one with: openssl rand -base64 32`;
-const databaseExample = 'the Postgres to use, such as postgres://user:password@host:5432/database';
 
 /** The settings of a server. Every fault is named at once, so that a start is mended in one go. */
 export function readServerConfig(env: Environment): ServerConfig {
@@ -82,6 +100,24 @@ export function readWorkerConfig(env: Environment): WorkerConfig {
   return config;
 }
 
+/** The settings of a relay. */
+export function readRelayConfig(env: Environment): RelayConfig {
+  const settings = readSettings(env);
+  const config: RelayConfig = {
+    ...database(settings),
+    natsUrl: settings.required(
+      'NATS_URL',
+      natsUrl,
+      'the broker to deliver to, such as nats://host:4222, with JetStream',
+    ),
+    ...subjects(settings),
+    ...logging(settings),
+    streamReplicas: settings.optional('LEDGERLINE_STREAM_REPLICAS', replicas, 1),
+  };
+  settings.refuse();
+  return config;
+}
+
 /** The database alone, for a command that needs nothing else. */
 export function readDatabaseConfig(env: Environment): Pick<ServerConfig, 'databaseUrl' | 'databasePrepare'> {
   const settings = readSettings(env);
@@ -95,12 +131,20 @@ const database = ({ required, optional }: ReturnType<typeof readSettings>) => ({
   databasePrepare: optional('LEDGERLINE_DATABASE_PREPARE', yesOrNo, true),
 });
 
+const subjects = ({ optional }: ReturnType<typeof readSettings>) => ({
+  natsSubjectRoot: optional('LEDGERLINE_NATS_SUBJECT_ROOT', subject, 'ledgerline'),
+});
+
+const logging = ({ optional }: ReturnType<typeof readSettings>) => ({
+  logLevel: optional('LEDGERLINE_LOG_LEVEL', logLevel, 'info' as const),
+});
+
 const anyProcess = (settings: ReturnType<typeof readSettings>): WorkerConfig => ({
   ...database(settings),
   natsUrl: settings.optional('NATS_URL', natsUrl, undefined),
-  natsSubjectRoot: settings.optional('LEDGERLINE_NATS_SUBJECT_ROOT', subject, 'ledgerline'),
+  ...subjects(settings),
   leaseMs: settings.optional('LEDGERLINE_LEASE_MS', milliseconds, limits.leaseMs),
-  logLevel: settings.optional('LEDGERLINE_LOG_LEVEL', logLevel, 'info'),
+  ...logging(settings),
   drainMs: settings.optional('LEDGERLINE_DRAIN_MS', milliseconds, limits.drainMs),
 });
 
@@ -147,97 +191,4 @@ export function readSettings(env: Environment) {
   }
 
   return { optional, required, refuse };
-}
-
-function hasProtocol(text: string, protocols: readonly string[]): boolean {
-  return URL.canParse(text) && protocols.includes(new URL(text).protocol);
-}
-
-function databaseUrl(text: string): string {
-  if (!hasProtocol(text, ['postgres:', 'postgresql:']))
-    throw new Error(`is not a Postgres address: ${databaseExample}`);
-  return text;
-}
-
-function natsUrl(text: string): string {
-  const servers = text.split(',').map((server) => server.trim());
-  if (!servers.every((server) => hasProtocol(server, ['nats:', 'tls:']))) {
-    throw new Error('is not a NATS address, such as nats://host:4222 (several are separated by commas)');
-  }
-  return servers.join(',');
-}
-
-function subject(text: string): string {
-  if (!/^[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*$/.test(text))
-    throw new Error('is not a subject: words of A-Z a-z 0-9 _ -, joined by dots');
-  return text;
-}
-
-function host(text: string): string {
-  if (/[\s/]/.test(text)) throw new Error('is not a host to listen on, such as 127.0.0.1 or 0.0.0.0');
-  return text;
-}
-
-function wholeNumber(text: string, highest: number): number | undefined {
-  const value = Number(text);
-  return /^[0-9]{1,9}$/.test(text) && value <= highest ? value : undefined;
-}
-
-function port(text: string): number {
-  const value = wholeNumber(text, 65_535);
-  if (value === undefined) throw new Error('is not a port: 0 to 65535, where 0 picks a free one');
-  return value;
-}
-
-function milliseconds(text: string): number {
-  const value = wholeNumber(text, 3_600_000);
-  if (value === undefined) throw new Error('is not a number of milliseconds of at most an hour');
-  return value;
-}
-
-function yesOrNo(text: string): boolean {
-  if (['true', '1', 'yes', 'on'].includes(text.toLowerCase())) return true;
-  if (['false', '0', 'no', 'off'].includes(text.toLowerCase())) return false;
-  throw new Error('is neither true nor false');
-}
-
-function secret(text: string): string {
-  if (text.length < SECRET_LENGTH) throw new Error(`is too short: ${makeOne}`);
-  return text;
-}
-
-const secretHeader = (text: string): string => credential(secret(text));
-
-/** It travels in a header, so it must be one visible word. */
-export function credential(text: string): string {
-  if (!/^[\x21-\x7e]+$/.test(text)) throw new Error('has spaces or other characters that no header can carry');
-  return text;
-}
-
-/** Browsers send exact origins, so only exact ones are compared. */
-function origins(text: string): readonly string[] {
-  const list = text
-    .split(',')
-    .map((origin) => origin.trim())
-    .filter((origin) => origin !== '');
-  for (const origin of list) {
-    if (!hasProtocol(origin, ['http:', 'https:']) || new URL(origin).origin !== origin) {
-      throw new Error(
-        'holds something that is not an origin, such as https://app.example.com (no path, no final slash)',
-      );
-    }
-  }
-  return list;
-}
-
-function logLevel(text: string): LogLevel {
-  const level = logLevels.find((known) => known === text);
-  if (level === undefined) throw new Error(`is not one of ${logLevels.join(', ')}`);
-  return level;
-}
-
-/** The address of a server, without its final slash so that paths can follow. */
-export function address(text: string): string {
-  if (!hasProtocol(text, ['http:', 'https:'])) throw new Error('is not an address, such as http://127.0.0.1:8080');
-  return text.replace(/\/+$/, '');
 }

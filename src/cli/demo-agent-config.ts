@@ -1,6 +1,7 @@
 /** Where the development server's agent finds a model that speaks OpenAI's chat completions, if it shall ask one. */
-import { address, credential, readSettings } from '../config.ts';
+import { readSettings } from '../config.ts';
 import type { Environment } from '../config.ts';
+import { address, credential } from '../config-values.ts';
 
 export interface ModelConfig {
   readonly baseUrl: string;

@@ -1,5 +1,11 @@
-/** A port that cannot be had, told with what to do about it. */
+/** A port of a command: what it may be, and what to do about one that cannot be had. */
+import { InvalidArgumentError } from 'commander';
 import { LedgerlineError, toError } from '../base/errors.ts';
+
+export function parsePort(text: string): number {
+  if (/^[0-9]{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text);
+  throw new InvalidArgumentError('It is a port: 0 to 65535, where 0 picks a free one.');
+}
 
 /** `settings` names what each port was set by. Any other error stays as it is. */
 export function explainPort(thrown: unknown, settings: Readonly<Record<number, string>>): Error {

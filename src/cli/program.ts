@@ -6,8 +6,10 @@ import { LedgerlineError, toError } from '../base/errors.ts';
 import { appendCommand } from './append.ts';
 import { closeCommand } from './close.ts';
 import type { Context } from './context.ts';
+import { deliveriesCommand } from './deliveries.ts';
 import { devCommand } from './dev.ts';
 import { migrateCommand } from './migrate.ts';
+import { relayCommand } from './relay.ts';
 import { serveCommand } from './serve.ts';
 import { tailCommand } from './tail.ts';
 import { tokenCommand } from './token.ts';
@@ -36,11 +38,13 @@ export async function run(argv: readonly string[], context: Context): Promise<Ex
     devCommand,
     serveCommand,
     workerCommand,
+    relayCommand,
     migrateCommand,
     appendCommand,
     tailCommand,
     closeCommand,
     turnsCommand,
+    deliveriesCommand,
     tokenCommand,
   ];
   for (const command of commands) addCommand(program, command(context));

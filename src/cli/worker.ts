@@ -14,7 +14,7 @@ import { loadAgent } from './agent-file.ts';
 import { createAgentHost } from './agent-host.ts';
 import type { Context } from './context.ts';
 import { DATA_FOLDER, readDevServer } from './dev-file.ts';
-import { explainPort } from './port.ts';
+import { explainPort, parsePort } from './port.ts';
 import { processBus } from './process-bus.ts';
 import { requireSchema } from './serve.ts';
 import { stopped } from './stopped.ts';
@@ -44,7 +44,11 @@ export function workerCommand(context: Context): Command {
       "for people who ask who runs a turn (default: the agent's name and the host's)",
       workerName,
     )
-    .option('-p, --port <port>', 'serve /healthz, /readyz and /metrics there, 0 picks a free one (default: none)', port)
+    .option(
+      '-p, --port <port>',
+      'serve /healthz, /readyz and /metrics there, 0 picks a free one (default: none)',
+      parsePort,
+    )
     .addHelpText('after', '\nExample:\n  DATABASE_URL=postgres://… NATS_URL=nats://… ledgerline worker agent.js\n')
     .action((file: string, options: WorkerCommandOptions) => work(context, file, options));
 }
@@ -95,11 +99,6 @@ async function withDevDatabase({ env, folder }: Context): Promise<Environment> {
   if ((env['DATABASE_URL'] ?? '') !== '') return env;
   const dev = await readDevServer(join(folder, DATA_FOLDER));
   return dev?.database === undefined ? env : { ...env, DATABASE_URL: dev.database };
-}
-
-function port(text: string): number {
-  if (/^[0-9]{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text);
-  throw new InvalidArgumentError('It is a port: 0 to 65535, where 0 picks a free one.');
 }
 
 function concurrency(text: string): number {
