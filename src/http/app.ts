@@ -7,6 +7,7 @@ import type { Metrics } from '../base/metrics.ts';
 import { withDeadline } from '../base/service.ts';
 import type { Rooms } from '../room/rooms.ts';
 import type { Sessions } from '../session/sessions.ts';
+import type { Steps } from '../turn/steps.ts';
 import type { Turns } from '../turn/turns.ts';
 import { appendRoute } from './append-route.ts';
 import { keyAuthentication, tokenAuthentication } from './auth.ts';
@@ -33,13 +34,15 @@ import { sessionListRoute } from './session-list-route.ts';
 import { closeRoute, createRoute, deleteRoute, describeRoute } from './session-routes.ts';
 import { mountSettling } from './settle-routes.ts';
 import { mountMetrics, mountStatus } from './status-routes.ts';
+import { mountSteps, resolveRoute } from './step-routes.ts';
 import { stopRoute } from './stop-route.ts';
 import { outlastingFaults, streamRoute } from './stream-route.ts';
-import { acknowledgeRoute, resumeRoute, turnListRoute } from './turn-routes.ts';
+import { acknowledgeRoute, rerunRoute, retryRoute, turnListRoute } from './turn-routes.ts';
 
 export interface AppDependencies {
   readonly sessions: Sessions;
   readonly turns: Turns;
+  readonly steps: Steps;
   readonly rooms: Pick<Rooms, 'readHead' | 'join' | 'describe'>;
   /** A round trip to the ledger; rejects when there is none. */
   readonly ready: () => Promise<void>;
@@ -64,7 +67,8 @@ export interface Apps {
 }
 
 export function createApps(dependencies: AppDependencies): Apps {
-  const { sessions, turns, draining, secret, internalKey, allowedOrigins, log, metrics, clock, lab } = dependencies;
+  const { sessions, turns, steps, draining, secret, internalKey, allowedOrigins, log, metrics, clock, lab } =
+    dependencies;
   const common: Common = { ...dependencies, isDraining: () => draining.aborted };
   const stream = streamRoute(common);
 
@@ -83,6 +87,7 @@ export function createApps(dependencies: AppDependencies): Apps {
     POST: gate('write', claimRoute({ turns, draining, readJsonBody, log })),
   });
   mountSettling(internalApp, { turns, door, gate, readJsonBody });
+  mountSteps(internalApp, { steps, door, readJsonBody });
   mountMetrics(internalApp, metrics);
   mountWelcome(internalApp);
 
@@ -106,7 +111,7 @@ interface Shared {
 
 /** What both listeners serve; they differ in whom they let in. */
 function mountShared(app: App, common: Common, stream: SessionHandler, authenticate: Authenticate): Shared {
-  const { sessions, turns, rooms } = common;
+  const { sessions, turns, steps, rooms } = common;
   const requireReach = createReach(async (session) => {
     const row = await withDeadline(sessions.describe(session), limits.streamHeadDeadlineMs, 'the ledger');
     return row?.owner;
@@ -130,9 +135,12 @@ function mountShared(app: App, common: Common, stream: SessionHandler, authentic
   mount(app, '/sessions/:session/decisions', { POST: door('send', decisionRoute(turns, readJsonBody)) });
   mount(app, '/sessions/:session/stop', { POST: door('send', stopRoute(turns, readJsonBody)) });
   mount(app, '/sessions/:session/read', { POST: door('read', readRoute(sessions, readJsonBody)) });
-  mount(app, '/sessions/:session/turns/:turn/retry', { POST: door('write', resumeRoute(turns, 'retry')) });
-  mount(app, '/sessions/:session/turns/:turn/rerun', { POST: door('write', resumeRoute(turns, 'rerun')) });
+  mount(app, '/sessions/:session/turns/:turn/retry', { POST: door('write', retryRoute(turns)) });
+  mount(app, '/sessions/:session/turns/:turn/rerun', { POST: door('write', rerunRoute(turns, readJsonBody)) });
   mount(app, '/sessions/:session/turns/:turn/acknowledge', { POST: door('write', acknowledgeRoute(turns)) });
+  mount(app, '/sessions/:session/turns/:turn/steps/:index/resolve', {
+    POST: door('write', resolveRoute(steps, readJsonBody)),
+  });
   mount(app, '/turns', { GET: gate('read', turnListRoute(turns)) });
   return { door, gate, requireReach, readJsonBody };
 }

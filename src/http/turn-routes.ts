@@ -1,9 +1,12 @@
 /** What a person may ask about turns: which of them need somebody, and what is to become of those. */
+import { z } from 'zod';
 import { LedgerlineError } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
 import { turnIdShape } from '../event/turn-id.ts';
 import type { Turns } from '../turn/turns.ts';
 import { filterOf } from './auth.ts';
+import { shapedBody } from './body.ts';
+import type { ReadJsonBody } from './body.ts';
 import type { AppContext } from './context.ts';
 import type { GateHandler, SessionHandler } from './door.ts';
 import { readLimit, single } from './query.ts';
@@ -24,10 +27,22 @@ function whichOf(text: string | undefined): 'attention' | 'active' {
   throw new LedgerlineError('malformed', 'which is attention or active', { where: 'which' });
 }
 
-/** Makes a turn go on, or again. */
-export function resumeRoute(turns: Turns, how: 'retry' | 'rerun'): SessionHandler {
+/** Makes a turn go on. */
+export function retryRoute(turns: Pick<Turns, 'retry'>): SessionHandler {
   return async (c, { session, credential }) =>
-    c.json(turnNow(await turns[how](session, turnOf(c), credential.subject)));
+    c.json(turnNow(await turns.retry(session, turnOf(c), credential.subject)));
+}
+
+const rerunShape = z.strictObject({ force: z.boolean().default(false) });
+
+/** Makes a turn again; one that has had effects, by force alone. */
+export function rerunRoute(turns: Pick<Turns, 'rerun'>, readJsonBody: ReadJsonBody): SessionHandler {
+  return async (c, { session, credential }) => {
+    const turn = turnOf(c);
+    const bytes = await readJsonBody(c, 'bodyBytes');
+    const { force } = bytes.length === 0 ? { force: false } : shapedBody(rerunShape, bytes);
+    return c.json(turnNow(await turns.rerun(session, turn, credential.subject, force)));
+  };
 }
 
 export function acknowledgeRoute(turns: Pick<Turns, 'acknowledge'>): SessionHandler {

@@ -1,4 +1,5 @@
 /** What an agent's `run` gets: the turn that it answers, and everything that it may do about it. */
+import type { AgentSteps } from './agent-steps.ts';
 
 /** A message that the turn answers. */
 export interface AgentInput {
@@ -48,7 +49,7 @@ export interface ApprovalRequest {
  * Once the attempt is over, every call rejects with a {@link TurnAborted}, and nothing more is written. An agent need not
  * catch any of these errors: let them end `run`.
  */
-export interface AgentTurn {
+export interface AgentTurn extends AgentSteps {
   readonly session: string;
   /** The same at every attempt. */
   readonly turn: string;

@@ -7,14 +7,19 @@ import { policies } from '../turn/turns.ts';
 import type { Policy } from '../turn/turns.ts';
 import { AgentError } from './agent-error.ts';
 import type { AgentTurn, FinalEvent } from './agent-turn.ts';
+import { ToolError, toolsShape } from './tool.ts';
+import type { Tools } from './tool.ts';
 import { TurnAborted } from './turn-aborted.ts';
 
-export { AgentError, TurnAborted };
+export { AgentError, ToolError, TurnAborted };
 
 /** What `run` may return: events that are stored in the transaction that ends the turn. */
 export type RunResult = void | readonly FinalEvent[];
 
-export interface AgentDefinition {
+/** What the tools take, by their names. */
+type Schemas = Readonly<Record<string, z.ZodType>>;
+
+export interface AgentDefinition<Taken extends Schemas = Schemas> {
   /** For people to read. */
   readonly name: string;
   /** So many turns at the same time in one worker, each of another session. 10 if left out. */
@@ -25,6 +30,8 @@ export interface AgentDefinition {
   readonly maxAttempts?: number;
   /** From its first claim, a turn may take so long. Four hours if left out. */
   readonly turnMs?: number;
+  /** What the model may call, by `turn.call`. None if left out. */
+  readonly tools?: Tools<Taken>;
   /**
    * Answers one turn. When it resolves, the turn is completed; when it throws, the attempt has failed, and is tried again
    * unless the error says `isRetryable: false`.
@@ -45,6 +52,7 @@ const definitionShape = z.strictObject({
   policy: z.enum(policies, `is one of ${policies.join(', ')}`).default('retry'),
   maxAttempts: whole(limits.totalAttempts).default(limits.maxAttempts),
   turnMs: whole(24 * 86_400_000).default(limits.turnDeadlineMs),
+  tools: toolsShape,
   run: z.custom<AgentDefinition['run']>((run) => typeof run === 'function', 'is a function that answers a turn'),
 });
 
@@ -59,9 +67,32 @@ const definitionShape = z.strictObject({
  * });
  * ```
  *
+ * With a model and tools, whose answers and effects happen once however often `run` begins anew:
+ *
+ * ```ts
+ * tools: {
+ *   refund: {
+ *     effect: 'transactional',
+ *     args: z.strictObject({ order: z.string(), cents: z.int().min(1) }),
+ *     run: async ({ order, cents }, { tx, key }) => {
+ *       await tx`insert into refund (key, order_id, cents) values (${key}, ${order}, ${cents})`;
+ *       return { refunded: cents };
+ *     },
+ *   },
+ * },
+ * async run(turn) {
+ *   const messages = [...];
+ *   for (;;) {
+ *     const answer = await turn.model(messages, () => askModel(messages, turn.signal));
+ *     if (answer.calls.length === 0) return [{ type: 'message.completed', data: answer.result }];
+ *     messages.push(answer.result, await turn.calls(answer));
+ *   }
+ * }
+ * ```
+ *
  * Throws `configuration`, which says what is wrong with the definition.
  */
-export function defineAgent(definition: AgentDefinition): Agent {
+export function defineAgent<const Taken extends Schemas = Schemas>(definition: AgentDefinition<Taken>): Agent {
   const { success, data, error } = definitionShape.safeParse(definition);
   if (success) return { ...data, [agentBrand]: true };
   const faults = error.issues.map(({ path, message }) => `${path.join('.') || 'the definition'}: ${message}`);

@@ -8,6 +8,7 @@ import type { Attempt, ClaimedTurn, Question, Renewed, Settled, Turns } from '..
 import { failureOf } from './agent-error.ts';
 import type { AgentTurn } from './agent-turn.ts';
 import type { Agent, RunResult } from './define-agent.ts';
+import { createAttemptSteps } from './attempt-steps.ts';
 import { readDecisions, readHistory, readInput } from './agent-input.ts';
 import { createAttemptState } from './attempt-state.ts';
 import type { LostWhy } from './attempt-state.ts';
@@ -16,6 +17,7 @@ import type { Lease } from './lease.ts';
 import { addQuestion, questionOf } from './question.ts';
 import { repeat } from './repeat.ts';
 import { TurnAborted } from './turn-aborted.ts';
+import type { WorkerSteps } from './turn-steps.ts';
 import { createTurnWriter, newEvent } from './turn-writer.ts';
 
 export interface RunningTurn {
@@ -37,7 +39,7 @@ export interface RunningTurn {
 
 export interface RunningTurnOptions {
   readonly agent: Agent;
-  readonly turns: Pick<Turns, 'steer' | 'finish' | 'fail' | 'wait' | 'release'>;
+  readonly turns: Pick<Turns, 'steer' | 'finish' | 'fail' | 'wait' | 'release'> & { readonly steps: WorkerSteps };
   readonly sessions: Pick<Sessions, 'append' | 'history'>;
   readonly clock: Clock;
   readonly sleep: typeof sleep;
@@ -61,6 +63,8 @@ export function runTurn(claimed: ClaimedTurn, options: RunningTurnOptions): Runn
   let ending: Promise<void> | undefined;
 
   const writer = createTurnWriter({ ...repeating, attempt, sessions, lease, onLost: () => life.lose('lost') });
+
+  const steps = createAttemptSteps({ ...repeating, agent, turns, attempt, life, writer, lost, endFailed });
 
   /** One request that ends the attempt. Whatever comes of it, this was the end. */
   async function settle(what: string, request: () => Promise<Settled>): Promise<void> {
@@ -95,6 +99,16 @@ export function runTurn(claimed: ClaimedTurn, options: RunningTurnOptions): Runn
     await settle(outcome, () => turns.finish(attempt, outcome, events));
   }
 
+  /** For what an agent cannot cope with, whatever it makes of the error. */
+  async function endFailed(thrown: unknown): Promise<never> {
+    const before = life.settle();
+    if (before !== undefined) {
+      life.abort('unsettled');
+      await (ending = before === 'stopping' ? succeed([], true) : fail(thrown));
+    }
+    throw signal.reason ?? new TurnAborted('settled');
+  }
+
   /** Nobody waits for these promises if the agent does not: then the end of the attempt is all there is to tell. */
   function unheard<T>(work: Promise<T>): Promise<T> {
     work.catch(() => undefined);
@@ -104,6 +118,7 @@ export function runTurn(claimed: ClaimedTurn, options: RunningTurnOptions): Runn
   /** Asks everything that was asked for while the text before it was stored, and ends the attempt. */
   async function ask(): Promise<never> {
     try {
+      await steps.concluded();
       await writer.flush();
       life.guard();
       if (life.state === 'stopping') throw signal.reason;
@@ -133,11 +148,13 @@ export function runTurn(claimed: ClaimedTurn, options: RunningTurnOptions): Runn
       const refusal = life.refusal();
       return unheard(refusal === undefined ? writer.append(type, data, isDelta) : Promise.reject(refusal));
     },
+    ...steps.ofAgent,
     flush: () => unheard(guarded(() => writer.flush())),
     history: (range) => unheard(guarded(() => repeat(() => readHistory(sessions, claimed.session, range), repeating))),
     steering: () =>
       unheard(
         guarded(async () => {
+          steps.stale(); // each message that joins takes an index of the journal
           if (life.state === 'stopping') return [];
           // What was said before it is stored before it.
           await writer.flush();
@@ -190,8 +207,9 @@ export function runTurn(claimed: ClaimedTurn, options: RunningTurnOptions): Runn
     }
     // Somebody asked, and did not wait for the answer.
     await asking?.catch(() => undefined);
+    await steps.concluded();
     const before = life.settle();
-    if (before === undefined) return;
+    if (before === undefined) return ending;
     await (ending = settling(before === 'stopping'));
   }
 
@@ -212,7 +230,8 @@ export function runTurn(claimed: ClaimedTurn, options: RunningTurnOptions): Runn
       const before = life.settle();
       if (before === undefined) return ending ?? Promise.resolve(asking).catch(() => undefined);
       const reason = life.abort(why);
-      return (ending = before === 'stopping' ? succeed([], true) : cut(why, reason.message));
+      ending = steps.cut(reason).then(() => (before === 'stopping' ? succeed([], true) : cut(why, reason.message)));
+      return ending;
     },
   };
 }

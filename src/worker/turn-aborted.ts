@@ -15,6 +15,10 @@ const sentences = {
   lapsed: 'the lease could not be renewed, so that another attempt may begin',
   /** For a person's decision; a later attempt gets it. */
   waiting: 'the turn waits for a decision',
+  /** The journal cannot tell whether a call happened; a person resolves it. */
+  in_doubt: 'a step of the turn is in doubt, until a person resolves it',
+  /** It is open what a call has done; another attempt settles it. */
+  unsettled: 'it is open what a call has done, so that the attempt ends',
   /** `run` has returned, or thrown. */
   settled: 'the turn was settled when run ended',
 } as const;

@@ -18,6 +18,7 @@ const COMPANIONS = [
   'ai',
   '@ai-sdk/react',
   'eventsource',
+  'zod',
 ];
 
 export interface PackedClient {

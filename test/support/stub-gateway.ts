@@ -16,6 +16,7 @@ import type { TurnNow } from '../../src/event/turn-state.ts';
 import type { AppendRequest, Head, SessionRow } from '../../src/ledger/ledger.ts';
 import type { JoinRequest } from '../../src/room/rooms.ts';
 import type { Sessions } from '../../src/session/sessions.ts';
+import type { Steps } from '../../src/turn/steps.ts';
 import type { Turns } from '../../src/turn/turns.ts';
 import { mintTestToken } from './token.ts';
 import type { TokenOptions } from './token.ts';
@@ -38,6 +39,7 @@ export interface StubOptions {
   readonly ready?: () => Promise<void>;
   readonly draining?: AbortSignal;
   readonly turns?: Partial<Turns>;
+  readonly steps?: Partial<Steps>;
   readonly allowedOrigins?: readonly string[];
   readonly log?: Log;
   readonly isHttp2?: boolean;
@@ -80,6 +82,16 @@ const unscriptedTurns: Turns = {
   figures: missing,
 };
 
+const unscriptedSteps: Steps = {
+  journal: missing,
+  model: missing,
+  start: missing,
+  settle: missing,
+  transactional: missing,
+  doubts: missing,
+  resolve: missing,
+};
+
 export async function startStubGateway(options: StubOptions = {}): Promise<StubGateway> {
   const appends: AppendRequest[] = [];
   const joins: JoinRequest[] = [];
@@ -103,6 +115,7 @@ export async function startStubGateway(options: StubOptions = {}): Promise<StubG
   const dependencies: AppDependencies = {
     sessions: { ...sessions, append },
     turns: { ...unscriptedTurns, ...options.turns },
+    steps: { ...unscriptedSteps, ...options.steps },
     rooms: {
       readHead: options.readHead ?? (() => Promise.resolve(openHead)),
       join(request) {

@@ -18,7 +18,7 @@ export const numbered = (drafts: readonly Draft[], first = 1): SessionEvent[] =>
     ...draft,
   }));
 
-/** How a turn goes: its attempts, of which all but the last are lost, and whether it waits for a person in between. */
+/** How a turn goes: its attempts, of which all but the last are lost, and whether it waits for a person in between. Its tool is journaled or not. */
 const turnShape = fc.record({
   lost: fc.array(fc.nat({ max: 6 }), { maxLength: 2 }),
   pieces: fc.array(fc.string({ unit: 'binary', maxLength: 4 }), { maxLength: 12 }),
@@ -26,7 +26,8 @@ const turnShape = fc.record({
   isWaiting: fc.boolean(),
   isCompleted: fc.boolean(),
   isTold: fc.boolean(),
-  end: fc.constantFrom('turn.completed', 'turn.failed', 'turn.cancelled'),
+  isJournaled: fc.boolean(),
+  end: fc.constantFrom('turn.completed', 'turn.failed', 'turn.cancelled', 'turn.in_doubt'),
   vocabulary: fc.constantFrom('ledgerline', 'ai'),
 });
 type TurnShape = typeof turnShape extends fc.Arbitrary<infer T> ? T : never;
@@ -48,20 +49,28 @@ function tellTurn(shape: TurnShape, index: number, isNamed: boolean, drafts: Dra
   let attempt = 1;
   const add = (type: string, data: unknown): void =>
     void drafts.push(isNamed ? { type, data, turn, attempt } : { type, data });
+  const ofStep = shape.isJournaled ? { step: 1 } : {};
+  const addStep = (state: string, more: object = {}): void => {
+    const facts = { turn, attempt, step: 1, kind: 'tool', tool: 'search', effect: 'read', ...more };
+    drafts.push({ type: `step.${state}`, data: facts, turn, attempt });
+  };
   drafts.push({ type: 'message.created', data: { key: `k${index}`, role: 'user', content: `question ${index}` } });
   for (const count of shape.lost) {
     add('turn.started', { turn, attempt });
     if (shape.vocabulary === 'ai') add('ui.chunk', { type: 'start', messageId: `m${index}` });
     for (let piece = 0; piece < count; piece += 1) say(add, shape.vocabulary, index, `lost ${piece}`);
-    add('tool.call', { call: `c${index}`, tool: 'search', args: {} });
+    add('tool.call', { call: `c${index}`, ...ofStep, tool: 'search', args: {} });
+    if (shape.isJournaled) addStep('started');
     attempt += 1;
   }
   add('turn.started', { turn, attempt });
   if (shape.vocabulary === 'ai') add('ui.chunk', { type: 'start', messageId: `m${index}` });
   add('reasoning.delta', { message: `r${index}`, text: shape.thought });
-  add('tool.call', { call: `c${index}`, tool: 'search', args: { index } });
+  if (shape.isJournaled && shape.isTold) addStep('started');
+  add('tool.call', { call: `c${index}`, ...ofStep, tool: 'search', args: { index } });
   for (const piece of shape.pieces) say(add, shape.vocabulary, index, piece);
-  add('tool.result', { call: `c${index}`, result: index });
+  if (shape.isJournaled) addStep('done', { result: index, fromJournal: shape.lost.length > 0 });
+  else add('tool.result', { call: `c${index}`, result: index });
   const text = shape.pieces.join('');
   if (shape.pieces.length > 0 || (shape.isTold && shape.vocabulary === 'ledgerline')) texts.push(text);
   if (shape.isTold && shape.vocabulary === 'ledgerline') {
@@ -106,6 +115,12 @@ const knownTypes = [
   'turn.steered',
   'turn.stopping',
   'turn.retrying',
+  'turn.in_doubt',
+  'step.started',
+  'step.done',
+  'step.failed',
+  'step.in_doubt',
+  'step.resolved',
   'session.snapshot',
   'constructor',
 ];
@@ -156,6 +171,12 @@ const fieldsOfEvent = {
   turn: short,
   attempt: attempts,
   try: attempts,
+  step: attempts,
+  kind: fc.constantFrom('tool', 'model'),
+  effect: fc.constantFrom('read', 'once'),
+  fromJournal: fc.boolean(),
+  by: short,
+  outcome: fc.constantFrom('done', 'not_done'),
   onBusy: fc.constantFrom('enqueue', 'steer'),
   inputs: fc.array(fc.nat({ max: 40 }), { maxLength: 3 }),
   approvals: fc.array(short, { maxLength: 2 }),

@@ -90,10 +90,10 @@ class Head {
   }
 
   end(number: number): void {
-    const type = ['turn.completed', 'turn.failed', 'turn.cancelled'][number % 3] ?? 'turn.completed';
+    const type = ['turn.completed', 'turn.failed', 'turn.cancelled', 'turn.in_doubt'][number % 4] ?? 'turn.completed';
     const state = this.pending.length > 0 ? 'queued' : 'idle';
     const error = { code: 'broken', message: 'It broke.' };
-    this.add(type, { inputs: this.inputs, ...(type === 'turn.failed' && { error }) }, state);
+    this.add(type, { inputs: this.inputs, ...(type === 'turn.failed' && { error }), step: number }, state);
     this.last = [...this.inputs];
     this.turn = undefined;
     this.asked = [];

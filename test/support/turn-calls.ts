@@ -39,6 +39,10 @@ export interface TurnCaller {
   /** As a worker, about the turn that it claimed. */
   settle(claimed: Claimed, what: string, body?: object): Promise<Answer>;
   append(claimed: Claimed, type: string, data: string): Promise<Answer>;
+  /** As its worker, about a step of the turn: `model`, `start` or `settle`. */
+  step(claimed: Claimed, index: number, what: string, body: object): Promise<Answer>;
+  /** What the turn's journal has. */
+  journal(claimed: Claimed): Promise<Record<string, unknown>[]>;
   /** The turn in the session's description. */
   now(session: string): Promise<unknown>;
   events(session: string): Promise<Told[]>;
@@ -74,6 +78,11 @@ export function turnCaller(call: Caller): TurnCaller {
         `/internal/sessions/${session}/events`,
         `{"fence":${JSON.stringify({ turn, attempt })},"events":[{"type":"${type}","data":${data}}]}`,
       ),
+    step: (claimed, index, what, body) => self.settle(claimed, `steps/${index}/${what}`, body),
+    async journal({ session, turn }) {
+      const answer = await call.internal('GET', `/internal/sessions/${session}/turns/${turn}/steps`);
+      return (answer.json as { steps: Record<string, unknown>[] }).steps;
+    },
     async now(session) {
       return ((await call.reader('GET', `/sessions/${session}`)).json as { turn: unknown }).turn;
     },

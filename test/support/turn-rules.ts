@@ -57,7 +57,8 @@ function breachesOf(events: readonly ToldEvent[]): string[] {
     if (running?.turn !== turn || running.attempt !== attempt) return 'is written by an attempt that does not run';
     const told = turns.get(turn);
     if (type === 'message.completed' && told !== undefined) told.replies += 1;
-    if (type === 'turn.retrying') running = undefined;
+    // in doubt it is over for its attempt, and a person may have it go on
+    if (type === 'turn.retrying' || type === 'turn.in_doubt') running = undefined;
     return ends.has(type) ? end(turn, type, data['inputs'] as number[]) : undefined;
   }
 

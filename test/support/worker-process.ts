@@ -10,7 +10,11 @@ import type { DeafWorkerOptions } from './deaf-worker.ts';
 import { eventually } from './waits.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const library = new URL('../../dist/worker/define-agent.js', import.meta.url).href;
+
+/** What a file in another folder imports by. */
+export const builtModule = (path: string): string => new URL(`../../${path}`, import.meta.url).href;
+
+const library = builtModule('dist/worker/define-agent.js');
 
 export interface WorkerProcess {
   /** By which a running turn's head names it. */
@@ -43,7 +47,7 @@ export async function startWorkerProcess(
   const file = join(folder, `agent-${name}.mjs`);
   const definition = `{ name: 'agent', ...${JSON.stringify(numbers)}, run: ${run.toString()} }`;
   writeFileSync(file, `import { defineAgent } from '${library}';\nexport default defineAgent(${definition});\n`);
-  const worker = await start(name, ['dist/main.js', 'worker', '--name', name, file], environment);
+  const worker = await startProcess(name, ['dist/main.js', 'worker', '--name', name, file], environment);
   const works = (): boolean => worker.lines().some((line) => line.includes('"msg":"working"'));
   await eventually(`the worker ${name} works`, () => !worker.isRunning || works());
   // one that has worked may be dead by now: that is what these are for
@@ -57,10 +61,11 @@ export function startDeafWorker(
 ): Promise<WorkerProcess> {
   const file = join(folder, `deaf-${name}.mjs`);
   writeFileSync(file, `await (${deafWorker.toString()})(${JSON.stringify({ ...options, name })});\n`);
-  return start(name, [file], {});
+  return startProcess(name, [file], {});
 }
 
-async function start(
+/** Of the built program, or of a file. */
+export async function startProcess(
   name: string,
   commandLine: readonly string[],
   environment: Readonly<Record<string, string>>,

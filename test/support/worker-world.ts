@@ -9,6 +9,7 @@ import { defineAgent } from '../../src/worker/define-agent.ts';
 import type { AgentDefinition } from '../../src/worker/define-agent.ts';
 import { createWorker } from '../../src/worker/worker.ts';
 import type { WorkerOptions } from '../../src/worker/worker.ts';
+import { fakeSteps } from './fake-steps.ts';
 import { manualClock } from './manual-clock.ts';
 import { recordingLog } from './stub-gateway.ts';
 
@@ -57,6 +58,8 @@ export function workerWorld(definition: Partial<AgentDefinition>, options: Parti
     held: new Set<string>(),
     /** Sessions that are asked to stop. */
     stops: new Map<string, 'stop' | 'interrupt'>(),
+    /** The journal of the turn of s1. */
+    steps: fakeSteps((attempt) => owned(attempt)),
     steering: [] as { sequence: number; content: string }[],
     /** Of each request for them, the last input that the worker has. */
     steered: [] as (number | undefined)[],
@@ -84,6 +87,7 @@ export function workerWorld(definition: Partial<AgentDefinition>, options: Parti
   }
 
   const turns: WorkerOptions['turns'] = {
+    steps: world.steps,
     async claim({ limit }, signal) {
       claims.push(limit);
       await world.before('claim');

@@ -29,7 +29,7 @@ async function run(commandLine: readonly string[], env: Record<string, string> =
 }
 
 describe('the command line', () => {
-  it.each(['dev', 'serve', 'worker', 'migrate', 'append', 'tail', 'close', 'turns', 'token'])(
+  it.each(['dev', 'serve', 'worker', 'relay', 'migrate', 'append', 'tail', 'close', 'turns', 'deliveries', 'token'])(
     'helps with %s, with an example',
     async (command) => {
       const { code, stdout, stderr } = await run([command, '--help']);
@@ -63,6 +63,9 @@ describe('the command line', () => {
     [['turns', 'rerun', 'demo'], "missing required argument 'turn'"],
     [['turns', 'retry', 'demo', 'a b'], 'a turn id is 1 to 128'],
     [['turns', 'mend', 'demo', 't1'], "too many arguments for 'turns'"],
+    [['deliveries', 'skip', 'demo'], "missing required argument 'number'"],
+    [['deliveries', 'redrive', 'demo', '0'], 'It is the number of a delivery, from 1'],
+    [['relay', '--port', 'x'], 'It is a port: 0 to 65535'],
     [['worker'], "missing required argument 'file'"],
     [['worker', 'agent.js', '--concurrency', '0'], 'It is a whole number from 1 to 1000'],
     [['worker', 'agent.js', '--name', 'two words'], 'It is 1 to 128 visible characters without spaces'],
@@ -88,6 +91,9 @@ describe('the command line', () => {
     [['migrate'], 'DATABASE_URL is missing'],
     [['serve'], 'LEDGERLINE_INTERNAL_KEY is missing'],
     [['worker', 'agent.js'], 'DATABASE_URL is missing'],
+    [['relay'], 'NATS_URL is missing'],
+    [['deliveries'], 'DATABASE_URL is missing'],
+    [['deliveries', 'reconcile'], 'NATS_URL is missing'],
   ])('says what %j needs where nothing is set', async (commandLine, message) => {
     const { code, stderr } = await run(commandLine);
     expect(code).toBe(2);

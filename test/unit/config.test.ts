@@ -2,7 +2,13 @@
 import { describe, expect, it } from 'vitest';
 import { LedgerlineError } from '../../src/base/errors.ts';
 import { limits } from '../../src/base/limits.ts';
-import { readClientConfig, readDatabaseConfig, readServerConfig, readWorkerConfig } from '../../src/config.ts';
+import {
+  readClientConfig,
+  readDatabaseConfig,
+  readRelayConfig,
+  readServerConfig,
+  readWorkerConfig,
+} from '../../src/config.ts';
 
 const required = {
   DATABASE_URL: 'postgres://user:secret-password@db.example:5432/app',
@@ -186,4 +192,26 @@ it('a worker needs the database alone, and has the rest in common with its serve
     drainMs,
   });
   expect(refusal(() => readWorkerConfig({ LEDGERLINE_DRAIN_MS: 'soon' })).message.split('\n')).toHaveLength(2);
+});
+
+describe('the settings of a relay', () => {
+  const env = { DATABASE_URL: required.DATABASE_URL, NATS_URL: 'nats://one:4222' };
+
+  it('need the database and the broker', () => {
+    expect(readRelayConfig(env)).toEqual({
+      databaseUrl: required.DATABASE_URL,
+      databasePrepare: true,
+      natsUrl: 'nats://one:4222',
+      natsSubjectRoot: 'ledgerline',
+      logLevel: 'info',
+      streamReplicas: 1,
+    });
+    expect(readRelayConfig({ ...env, LEDGERLINE_STREAM_REPLICAS: '3' }).streamReplicas).toBe(3);
+    expect(refusal(() => readRelayConfig({})).message.split('\n')).toHaveLength(2);
+  });
+
+  it.each(['0', '2', '7', 'three'])('refuse %j copies of the stream', (LEDGERLINE_STREAM_REPLICAS) => {
+    const { message } = refusal(() => readRelayConfig({ ...env, LEDGERLINE_STREAM_REPLICAS }));
+    expect(message).toBe('LEDGERLINE_STREAM_REPLICAS is not a number of copies: 1, 3 or 5');
+  });
 });

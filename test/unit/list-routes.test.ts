@@ -201,7 +201,7 @@ describe('the list of turns', () => {
 });
 
 describe('a turn', () => {
-  const resume: Turns['retry'] = (...asked) => {
+  const resume: Turns['rerun'] = (...asked) => {
     taken.push(asked);
     return Promise.resolve({ ...idle, state: 'ready', turn: 't1', attempt: 7 });
   };
@@ -221,7 +221,7 @@ describe('a turn', () => {
     expect(await post('acknowledge')).toEqual({ status: 200, body: {} });
     expect(taken).toEqual([
       ['s1', 't1', 'tester'],
-      ['s1', 't1', 'tester'],
+      ['s1', 't1', 'tester', false],
       ['s1', 't1'],
     ]);
     expect(await askPublic(gateway, 'POST', '/sessions/s1/turns/a%20b/retry')).toEqual(

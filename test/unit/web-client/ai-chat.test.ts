@@ -9,6 +9,7 @@ import { createChatTransport, loadMessages } from '../../../web-client/src/ai.ts
 import { replayOf } from '../../../web-client/src/chat-entry.ts';
 import { cursorOf, findOpen } from '../../../web-client/src/chat-history.ts';
 import { createChatLog } from '../../../web-client/src/chat-log.ts';
+import { createReplyLog } from '../../../web-client/src/chat-reply.ts';
 import { systemClock } from '../../../web-client/src/clock.ts';
 import type { SessionEvent } from '../../../web-client/src/session-event.ts';
 import { createSessionServer } from '../../../web-client/src/session-server.ts';
@@ -141,3 +142,19 @@ test('loaded at any moment, resumed at any other, cut at any third: at its end a
     { numRuns: 100 },
   );
 });
+
+test.each(['failed', 'in_doubt'])(
+  'an answer whose turn is %s ends with an error, and is waited for no more',
+  (state) => {
+    const reply = createReplyLog(1);
+    const changes = numbered(
+      [
+        { type: 'turn.started', data: { turn: 't1', attempt: 1, inputs: [1] }, turn: 't1', attempt: 1 },
+        { type: `turn.${state}`, data: { turn: 't1', attempt: 1, inputs: [1], step: 1 }, turn: 't1', attempt: 1 },
+      ],
+      2,
+    ).flatMap((event) => reply.take(event));
+    expect(changes).toMatchObject([{ kind: 'chunk', chunk: { type: 'error' } }]);
+    expect(reply.isBusy).toBe(false);
+  },
+);

@@ -10,7 +10,7 @@ const parts: readonly { readonly what: string; readonly entries: readonly string
     entries: ['follow-session', 'history'],
     mostBytes: 8_000,
   },
-  { what: 'the timeline, with what the agent does', entries: ['timeline'], mostBytes: 4_100 },
+  { what: 'the timeline, with what the agent does', entries: ['timeline'], mostBytes: 4_500 },
   { what: 'sending', entries: ['sender'], mostBytes: 4_200 },
   { what: 'following and sending', entries: ['follow-session', 'history', 'sender'], mostBytes: 10_300 },
 ];

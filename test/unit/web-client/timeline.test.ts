@@ -176,6 +176,118 @@ describe('tools', () => {
   });
 });
 
+describe('steps of the journal', () => {
+  const begin = turnTo('started', 't1', 1);
+  const step = (state: string, index: number, more: object = {}, attempt = 1): Line => [
+    `step.${state}`,
+    { turn: 't1', attempt, step: index, kind: 'tool', tool: 'refund', effect: 'keyed', ...more },
+    { turn: 't1', attempt },
+  ];
+  const called = (index?: number): Line => [
+    'tool.call',
+    { call: 'c1', step: index, tool: 'refund', args: { amount: 40 } },
+  ];
+  const refund = { kind: 'tool', step: 1, tool: 'refund', effect: 'keyed' };
+  const tools = (...lines: readonly Line[]): object[] =>
+    brief(show(begin, ...lines).filter(({ kind }) => kind === 'tool'));
+
+  test('are tools that run, and are done, failed or in doubt', () => {
+    expect(tools(step('started', 1))).toEqual([{ ...refund, state: 'running' }]);
+    expect(tools(step('started', 1), step('done', 1, { result: 7, fromJournal: false }))).toEqual([
+      { ...refund, state: 'done', result: 7 },
+    ]);
+    const error = { code: 'card_declined', message: 'No.' };
+    expect(tools(step('started', 1), step('failed', 1, { error }))).toEqual([{ ...refund, state: 'failed', error }]);
+    expect(tools(step('started', 1), step('in_doubt', 1))).toEqual([{ ...refund, state: 'in_doubt' }]);
+  });
+
+  test('of a transactional tool come as one event', () => {
+    expect(tools(step('done', 1, { effect: 'transactional', result: 7 }))).toEqual([
+      { ...refund, effect: 'transactional', state: 'done', result: 7 },
+    ]);
+  });
+
+  test('that a person resolved say who did, and what became of it', () => {
+    const resolved = (more: object): Line => [
+      'step.resolved',
+      { turn: 't1', step: 1, tool: 'refund', effect: 'keyed', by: 'maya', ...more },
+    ];
+    const before = [step('started', 1), step('in_doubt', 1), turnTo('in_doubt', 't1', 1, { inputs: [1], step: 1 })];
+    expect(tools(...before, resolved({ outcome: 'done', result: 7 }))).toEqual([
+      { ...refund, state: 'done', result: 7, resolvedBy: 'maya' },
+    ]);
+    expect(tools(...before, resolved({ outcome: 'not_done' }))).toEqual([
+      { ...refund, state: 'failed', resolvedBy: 'maya' },
+    ]);
+  });
+
+  test('that a model took are shown by what the agent says of them', () => {
+    expect(brief(show(['step.done', { turn: 't1', attempt: 1, step: 0, kind: 'model', reserved: 1 }]))).toEqual([]);
+  });
+
+  test.each([
+    ['before them', [called(1), step('started', 1), step('done', 1, { result: 7 })]],
+    ['between them', [step('started', 1), called(1), step('done', 1, { result: 7 })]],
+    ['behind them', [step('started', 1), step('done', 1, { result: 7 }), called(1)]],
+    ['with its result', [called(1), step('done', 1, { result: 7 }), ['tool.result', { call: 'c1', result: 7 }]]],
+  ] as const)('are one item with the call that the agent tells of %s', (_when, lines) => {
+    expect(tools(...lines)).toEqual([{ ...refund, call: 'c1', args: { amount: 40 }, state: 'done', result: 7 }]);
+  });
+
+  test('are not mixed up with calls whose agent counts something else', () => {
+    const other: Line = ['tool.call', { call: 'c2', step: 1, tool: 'refund', args: { amount: 50 } }];
+    const search: Line = ['tool.call', { call: 'c3', step: 2, tool: 'search', args: {} }];
+    expect(tools(called(1), other, search, step('done', 1, { result: 7 }), step('done', 2, { result: 8 }))).toEqual([
+      { ...refund, call: 'c1', args: { amount: 40 }, state: 'done', result: 7 },
+      { kind: 'tool', call: 'c2', step: 1, tool: 'refund', args: { amount: 50 }, state: 'running' },
+      { kind: 'tool', call: 'c3', step: 2, tool: 'search', args: {}, state: 'running' },
+      { ...refund, step: 2, state: 'done', result: 8 },
+    ]);
+  });
+
+  test('that are told before a call of another tool, or with its result behind it, are found again', () => {
+    const search: Line = ['tool.call', { call: 'c3', step: 1, tool: 'search', args: {} }];
+    expect(tools(step('started', 1), search)).toMatchObject([{ tool: 'refund' }, { tool: 'search', call: 'c3' }]);
+    const result: Line = ['tool.result', { call: 'c1', result: 7 }];
+    expect(tools(step('started', 1), called(1), result)).toEqual([
+      { ...refund, call: 'c1', args: { amount: 40 }, state: 'done', result: 7 },
+    ]);
+  });
+
+  test('that end in doubt under the number of an attempt that never began leave what the last one did', () => {
+    const retrying = turnTo('retrying', 't1', 1, { reason: 'failed', inMs: 0 });
+    const end = turnTo('in_doubt', 't1', 2, { inputs: [1], step: 1 });
+    expect(tools(step('started', 1), retrying, step('in_doubt', 1, {}, 2), end)).toEqual([
+      { ...refund, state: 'in_doubt' },
+    ]);
+  });
+
+  test('mean something in their turn alone', () => {
+    const next: Line = ['step.done', { turn: 't2', attempt: 2, step: 1, kind: 'tool', tool: 'refund', result: 8 }];
+    expect(tools(step('done', 1, { result: 7 }), turnTo('started', 't2', 2), next)).toMatchObject([
+      { result: 7 },
+      { result: 8 },
+    ]);
+  });
+
+  test('that a later attempt meets are from the journal, and what an earlier one told of the call is known', () => {
+    const again = [turnTo('started', 't1', 2), step('done', 1, { result: 7, fromJournal: true }, 2)];
+    const lost = { ...refund, call: 'c1', args: { amount: 40 } };
+    const result: Line = ['tool.result', { call: 'c1', result: 7 }];
+    expect(tools(called(1), step('done', 1, { result: 7 }), ...again, result)).toEqual([
+      { ...lost, state: 'done', result: 7, isAbandoned: true },
+      { ...lost, state: 'done', result: 7, isFromJournal: true },
+    ]);
+  });
+
+  test('that stood before a wait are met again as the items that they are', () => {
+    const lines = [step('done', 1, { result: 7 }), turnTo('waiting', 't1', 1), turnTo('started', 't1', 2)];
+    expect(tools(...lines, step('done', 1, { result: 7, fromJournal: true }, 2))).toEqual([
+      { ...refund, state: 'done', result: 7, isFromJournal: true },
+    ]);
+  });
+});
+
 describe('approvals', () => {
   const required: Line = ['approval.required', { approval: 'a1', call: 'c1', reason: 'It costs 40 EUR.' }];
   const decided = (decision: string, by: string): Line => ['approval.decided', { approval: 'a1', decision, by }];
@@ -208,7 +320,7 @@ describe('approvals', () => {
 describe('turns', () => {
   const at = (attempt: number, text: string): Line => ['text.delta', { message: 'm', text }, { turn: 't', attempt }];
 
-  test.each(['completed', 'failed', 'cancelled'])(
+  test.each(['completed', 'failed', 'cancelled', 'in_doubt'])(
     'that are %s complete their open texts, and theirs alone',
     (state) => {
       const items = show(
@@ -228,6 +340,13 @@ describe('turns', () => {
     expect(brief(show(turnTo('failed', 't1', 1, { error })))).toMatchObject([{ state: 'failed', error }]);
     expect(brief(show(turnTo('failed', 't1', 1, { error: 'no' })))).toMatchObject([
       { state: 'failed', error: undefined },
+    ]);
+  });
+
+  test('in doubt say which step a person must resolve', () => {
+    const message = 'Nobody knows what became of step 3: a person must resolve it.';
+    expect(brief(show(turnTo('in_doubt', 't1', 1, { inputs: [1], step: 3 })))).toMatchObject([
+      { state: 'in_doubt', error: { code: 'in_doubt', message } },
     ]);
   });
 
@@ -643,6 +762,9 @@ describe('what is not understood is kept as it came', () => {
     ['tool.call', { tool: 'x' }],
     ['tool.call', { call: 'c' }],
     ['tool.result', { result: 1 }],
+    ['step.started', { turn: 't1', tool: 'x' }],
+    ['step.started', { step: 1, tool: 'x' }],
+    ['step.done', { turn: 't1', step: 1, kind: 'tool' }],
     ['approval.required', { reason: 'x' }],
     ['approval.decided', { approval: 'a' }],
     ['turn.started', {}],

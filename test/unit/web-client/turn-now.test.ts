@@ -94,6 +94,16 @@ describe('the agent', () => {
     expect(after(asks, started, failed, asks, of('started', { turn: 't2', inputs: [4] }))).not.toHaveProperty('error');
   });
 
+  test('is idle when a turn is in doubt, and tells which step a person must resolve, until the turn goes on', () => {
+    const doubtful = [asks, started, of('in_doubt', { inputs: [1], step: 2 })];
+    expect(after(...doubtful)).toMatchObject({ state: 'idle', error: { code: 'in_doubt' } });
+    expect(after(...doubtful)?.error?.message).toContain('step 2');
+    expect(after(...doubtful, of('retrying', { reason: 'asked', by: 'me', inputs: [1], inMs: 0 }))).toMatchObject({
+      state: 'retrying',
+      turn: 't1',
+    });
+  });
+
   test('is queued when a turn is to be done anew', () => {
     const over = [asks, started, of('completed', { inputs: [1] })];
     const requested: Line = ['turn.requested', { turn: 't1', by: 'me', inputs: [1] }];
