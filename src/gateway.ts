@@ -53,6 +53,7 @@ export function createGateway(config: ServerConfig, log: Log, overrides: Gateway
   const { publicApp, internalApp } = createApps({
     sessions,
     turns,
+    steps: turns.steps,
     rooms,
     ready: () => ledger.ready(),
     draining: draining.signal,

@@ -4,7 +4,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import { silentLog } from '../../src/base/log.ts';
 import type { AppendRequest } from '../../src/ledger/ledger.ts';
 import type { LedgerBounds, PostgresLedger } from '../../src/ledger/postgres-ledger.ts';
-import { createPool } from '../../src/ledger/pool.ts';
+import { createPool } from '../../src/db/pool.ts';
 import { createInquiry } from '../../src/ledger/unknown-commit.ts';
 import { startCutProxy } from '../support/cut-proxy.ts';
 import type { CutProxy } from '../support/cut-proxy.ts';

@@ -7,7 +7,7 @@ import { silentLog } from '../../src/base/log.ts';
 import { createMetrics } from '../../src/base/metrics.ts';
 import type { Broadcast, Bus, SuspectReason } from '../../src/bus/bus.ts';
 import { natsBus } from '../../src/bus/nats-bus.ts';
-import { knock, parseServers } from '../../src/bus/nats-server.ts';
+import { knock, parseServers } from '../../src/base/nats-server.ts';
 import { events } from '../contract/bus.ts';
 import { scriptedNats } from '../support/scripted-nats.ts';
 import type { Script } from '../support/scripted-nats.ts';

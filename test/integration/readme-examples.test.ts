@@ -1,16 +1,17 @@
 /** What the READMEs show can be pasted: what runs in Node is run against a gateway, and all that uses the client compiles. */
-import { execFile, execFileSync } from 'node:child_process';
+import { execFile, execFileSync, spawn } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { endAll, startCli } from '../support/cli.ts';
 import { type Example, examplesOf } from '../support/examples.ts';
 import { call, closeSession } from '../support/gateway-calls.ts';
 import { type InProcessGateway, startInProcessGateway } from '../support/in-process-gateway.ts';
+import { withSql } from '../support/ledger.ts';
 import { type PackedClient, packClient } from '../support/packed-client.ts';
-import { freshDatabase } from '../support/services.ts';
+import { freshDatabase, startNats } from '../support/services.ts';
 import { appendNumbers, newSession } from '../support/session-calls.ts';
 import { eventually } from '../support/waits.ts';
 
@@ -22,7 +23,10 @@ const examples = ['README.md', 'web-client/README.md'].flatMap(examplesOf);
 const isOf = ({ imports }: Example, ...packages: readonly string[]): boolean =>
   packages.some((name) => imports.some((specifier) => specifier === name || specifier.startsWith(`${name}/`)));
 const isAgent = (example: Example): boolean => isOf(example, 'ledgerline/worker');
-const isRun = (example: Example): boolean => example.language === 'js' && !isAgent(example);
+/** Of these two, the one delivers what the other applies. */
+const isTooled = (example: Example): boolean => isAgent(example) && isOf(example, 'zod');
+const isConsumer = (example: Example): boolean => isOf(example, 'ledgerline/inbox');
+const isRun = (example: Example): boolean => example.language === 'js' && !isAgent(example) && !isConsumer(example);
 const compiled = examples.filter((example) => isOf(example, '@ledgerline/web-client'));
 
 let gateway: InProcessGateway;
@@ -37,7 +41,8 @@ afterAll(async () => {
 });
 
 test('every example is run, or compiled', () => {
-  const isTried = (example: Example) => isRun(example) || isAgent(example) || compiled.includes(example);
+  const isTried = (example: Example) =>
+    isRun(example) || isAgent(example) || isConsumer(example) || compiled.includes(example);
   expect(examples.filter((example) => !isTried(example))).toEqual([]);
   expect(examples.filter(isRun).length).toBeGreaterThanOrEqual(8);
   expect(compiled.filter(({ language }) => language === 'tsx').length).toBeGreaterThanOrEqual(2);
@@ -80,33 +85,95 @@ test.each(examples.filter(isRun))('$place runs, says what it should, and ends by
   }
 });
 
-test.each(examples.filter(isAgent))('$place answers what is sent to it', async ({ code }) => {
-  const database = await freshDatabase();
+test.each(examples.filter((example) => isAgent(example) && !isTooled(example)))(
+  '$place answers what is sent to it',
+  async ({ code }) => {
+    const database = await freshDatabase();
+    const own = await startInProcessGateway({ config: { databaseUrl: database.url } });
+    onTestFinished(async () => {
+      await endAll();
+      await own.stop();
+      await database.drop();
+    });
+    const folder = join(packed.folder, 'agent');
+    mkdirSync(folder);
+    writeFileSync(join(folder, 'agent.mjs'), code);
+    startCli(['worker', 'agent.mjs'], { folder, environment: { DATABASE_URL: database.url } });
+    const session = await newSession(own);
+    const token = await own.token({ sessions: [session], scope: 'send' });
+    const answer = await fetch(`${own.publicUrl}/sessions/${session}/messages`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ key: 'k', content: 'Where is order 7731?' }),
+    });
+    expect(answer.status).toBe(201);
+    const events = async () => {
+      const { text } = await call(own, 'GET', `/sessions/${session}/events`);
+      return (JSON.parse(text) as { events: { type: string; data: { text?: string } }[] }).events;
+    };
+    await eventually('the turn is over', async () => (await events()).at(-1)?.type === 'turn.completed');
+    expect((await events()).find(({ type }) => type === 'text.delta')?.data.text).toBe(
+      'You said: Where is order 7731?',
+    );
+  },
+);
+
+test('the agent with tools refunds, and the consumer books it, each once', async () => {
+  const [agent, consumer] = [examples.find(isTooled), examples.find(isConsumer)];
+  const [database, nats] = await Promise.all([freshDatabase(), startNats()]);
   const own = await startInProcessGateway({ config: { databaseUrl: database.url } });
   onTestFinished(async () => {
     await endAll();
     await own.stop();
-    await database.drop();
+    await Promise.all([database.drop(), nats.stop()]);
   });
-  const folder = join(packed.folder, 'agent');
+  const booked = () => withSql(database.url, (sql) => sql`select order_id, cents from entry`);
+  await withSql(database.url, async (sql) => {
+    await sql`create table refund (key text primary key, order_id text not null, cents integer not null)`;
+    await sql`create table entry (identity text primary key, order_id text not null, cents integer not null)`;
+  });
+  const folder = join(packed.folder, 'tools');
   mkdirSync(folder);
-  writeFileSync(join(folder, 'agent.mjs'), code);
-  startCli(['worker', 'agent.mjs'], { folder, environment: { DATABASE_URL: database.url } });
+  writeFileSync(join(folder, 'agent.mjs'), agent?.code ?? '');
+  writeFileSync(join(folder, 'consumer.mjs'), consumer?.code ?? '');
+  writeFileSync(join(folder, 'model.mjs'), `globalThis.askModel = ${askModel.toString()};`);
+  const environment = { DATABASE_URL: database.url, NATS_URL: nats.url, LEDGERLINE_LOG_LEVEL: 'warn' };
+  const withModel = { ...environment, NODE_OPTIONS: `--import=${pathToFileURL(join(folder, 'model.mjs')).href}` };
+  startCli(['worker', 'agent.mjs'], { folder, environment: withModel });
+  startCli(['relay'], { folder, environment });
+  const consuming = spawn(process.execPath, ['consumer.mjs'], { cwd: folder, env: environment, stdio: 'ignore' });
+  const ended = new Promise((resolve) => consuming.once('close', resolve));
+  onTestFinished(() => void consuming.kill('SIGKILL'));
+
   const session = await newSession(own);
   const token = await own.token({ sessions: [session], scope: 'send' });
-  const answer = await fetch(`${own.publicUrl}/sessions/${session}/messages`, {
+  await fetch(`${own.publicUrl}/sessions/${session}/messages`, {
     method: 'POST',
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ key: 'k', content: 'Where is order 7731?' }),
+    body: JSON.stringify({ key: 'k', content: 'Refund order 7731.' }),
   });
-  expect(answer.status).toBe(201);
-  const events = async () => {
+  await eventually('the delivery is applied', async () => (await booked()).length > 0);
+  expect(await booked()).toEqual([{ order_id: '7731', cents: 4_000 }]);
+  const refunds = await withSql(database.url, (sql) => sql`select order_id, cents from refund`);
+  expect(refunds).toEqual([{ order_id: '7731', cents: 4_000 }]);
+  await eventually('the turn is over', async () => {
     const { text } = await call(own, 'GET', `/sessions/${session}/events`);
-    return (JSON.parse(text) as { events: { type: string; data: { text?: string } }[] }).events;
-  };
-  await eventually('the turn is over', async () => (await events()).at(-1)?.type === 'turn.completed');
-  expect((await events()).find(({ type }) => type === 'text.delta')?.data.text).toBe('You said: Where is order 7731?');
+    return text.includes('"turn.completed"');
+  });
+  consuming.kill('SIGTERM');
+  expect(await ended).toBe(0);
 });
+
+/** A model that wants a refund, and then has nothing more to ask for. Runs in the agent's process. */
+const askModel = (messages: readonly unknown[]) =>
+  Promise.resolve(
+    messages.length === 1
+      ? {
+          result: { role: 'assistant', content: '' },
+          calls: [{ call: 'c1', tool: 'refund', args: { order: '7731', cents: 4_000 } }],
+        }
+      : { result: { role: 'assistant', content: 'It is on its way.' }, calls: [] },
+  );
 
 const appendedDeltas = [
   ['text.delta', 'Hel'],

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { silentLog } from '../../src/base/log.ts';
 import { transaction } from '../../src/db/postgres.ts';
 import type { TransactionSql } from '../../src/db/postgres.ts';
-import { createPool } from '../../src/ledger/pool.ts';
+import { createPool } from '../../src/db/pool.ts';
 import { countTo, withSql } from '../support/ledger.ts';
 import { database, fragilePostgres } from '../support/stage.ts';
 import { eventually } from '../support/waits.ts';

@@ -13,7 +13,11 @@ export const TIME_OR_CHANCE =
   /\bDate\.now\b|\bnew Date\(\)|\bperformance\.now\b|(?<!\.)\bset(?:Timeout|Interval|Immediate)\(|\bMath\.random\b|\brandom(?:UUID|Bytes|Int)\b|\bgetRandomValues\b|\bhrtime\b|\bAbortSignal\.timeout\b|timers\/promises/g;
 
 const words: readonly Word[] = [
-  { what: 'SQL', pattern: /\b(?:sql|tx)(?:<[^`;]*>)?`|\.unsafe\(/g, owners: ['ledger/', 'turn/', 'db/'] },
+  {
+    what: 'SQL',
+    pattern: /\b(?:sql|tx)(?:<[^`;]*>)?`|\.unsafe\(/g,
+    owners: ['ledger/', 'outbox/', 'turn/', 'step/', 'db/'],
+  },
   {
     what: 'writing a table of the ledger',
     pattern: /\b(?:insert into|update|delete from) ledgerline\.(?:session|session_head|event|read_position)\b/g,
@@ -23,6 +27,16 @@ const words: readonly Word[] = [
     what: 'writing a table of the turns',
     pattern: /\b(?:insert into|update|delete from) ledgerline\.(?:client_request|turn|turn_request|approval)\b/g,
     owners: ['turn/'],
+  },
+  {
+    what: 'writing a table of the deliveries',
+    pattern: /\b(?:insert into|update|delete from) ledgerline\.(?:outbox|relay_shard|inbox|inbox_mark|inbox_dead)\b/g,
+    owners: ['outbox/'],
+  },
+  {
+    what: 'writing a table of the steps',
+    pattern: /\b(?:insert into|update|delete from) ledgerline\.step\b/g,
+    owners: ['step/'],
   },
   { what: 'the Postgres client', pattern: /^import (?!type\b)[^;]*from 'postgres'/gm, owners: ['db/'] },
   { what: 'NATS', pattern: /from 'nats'/g, owners: ['bus/', 'outbox/'] },

@@ -127,8 +127,9 @@ export function createChatLog(): ChatLog {
     settle('all');
     [expectedSince] = queued;
     queued = [];
-    if (!wasBusy || type !== 'turn.failed') return [];
-    const errorText = typeof error?.message === 'string' ? error.message : 'The turn failed.';
+    const otherwise = failures.get(type);
+    if (!wasBusy || otherwise === undefined) return [];
+    const errorText = typeof error?.message === 'string' ? error.message : otherwise;
     return [{ kind: 'chunk', chunk: errorChunk(errorText) }];
   }
 
@@ -217,6 +218,7 @@ export function createChatLog(): ChatLog {
         case 'turn.completed':
         case 'turn.failed':
         case 'turn.cancelled':
+        case 'turn.in_doubt':
           return [...changes, ...endTurn(event.type, data)];
         case 'message.completed':
           if (open === undefined) settle('all');
@@ -227,5 +229,11 @@ export function createChatLog(): ChatLog {
     },
   };
 }
+
+/** What is said of a turn that ended without an answer. */
+const failures: ReadonlyMap<string, string> = new Map([
+  ['turn.failed', 'The turn failed.'],
+  ['turn.in_doubt', 'Nobody knows what became of a step: a person must resolve it.'],
+]);
 
 const errorChunk = (errorText: string) => ({ type: 'error', errorText });

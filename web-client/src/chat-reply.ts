@@ -9,7 +9,7 @@ export interface ReplyLog extends ChatLog {
   readonly turn: string | undefined;
 }
 
-const ends: readonly string[] = ['turn.completed', 'turn.failed', 'turn.cancelled'];
+const ends: readonly string[] = ['turn.completed', 'turn.failed', 'turn.cancelled', 'turn.in_doubt'];
 
 /** Is given what follows the message, and is busy until its turn pauses or is over. */
 export function createReplyLog(sequence: number): ReplyLog {

@@ -16,17 +16,21 @@ type Field =
   | 'content'
   | 'decision'
   | 'delta'
+  | 'effect'
   | 'error'
   | 'errorText'
+  | 'fromJournal'
   | 'id'
   | 'inMs'
   | 'input'
   | 'inputs'
   | 'inputTextDelta'
   | 'key'
+  | 'kind'
   | 'message'
   | 'messageId'
   | 'onBusy'
+  | 'outcome'
   | 'output'
   | 'parts'
   | 'preliminary'
@@ -57,6 +61,12 @@ export function errorOf(value: unknown): TurnError | undefined {
   const { code, message } = fieldsOf(value) ?? {};
   return typeof message === 'string' ? { code: textOf(code) ?? '', message } : undefined;
 }
+
+/** Why a turn is over whose step nobody but a person can tell of. */
+export const doubtAt = (step: unknown): TurnError => ({
+  code: 'in_doubt',
+  message: `Nobody knows what became of step ${numberOf(step) ?? 'of it'}: a person must resolve it.`,
+});
 
 /** A text, or the joined text parts of a list; `joined` where there is none at all; undefined for what is no content. */
 export function contentOf(content: unknown, joined: string): string | undefined {

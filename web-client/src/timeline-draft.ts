@@ -13,14 +13,17 @@ type Body<K extends Kind> = K extends Kind
   ? Omit<ItemOf<K>, Given> & Partial<Pick<ItemOf<K>, 'turn' | 'attempt'>>
   : never;
 
-/** What an id in the log stands for. A part of the AI SDK's message bears its id only until it ends. */
-type Space = Kind | 'part-message' | 'part-reasoning';
-type KindIn<S extends Space> = S extends `part-${infer K extends Kind}` ? K : S extends Kind ? S : never;
+/**
+ * What an id in the log stands for. A part of the AI SDK's message bears its id only until it ends; a tool has one of its call,
+ * and one of its step in the turn's journal.
+ */
+type Space = Kind | 'part-message' | 'part-reasoning' | 'step-tool';
+type KindIn<S extends Space> = S extends `${'part' | 'step'}-${infer K extends Kind}` ? K : S extends Kind ? S : never;
 
 /** A session has one turn at a time; what never ends must not pile up. */
 const MOST_OPEN = 16;
 /** They may carry the number that the next attempt would have had, so that nobody else writes with it. */
-const afterwards = /^turn\.(?:steered|stopping|retrying|completed|failed|cancelled)$/;
+const afterwards = /^turn\.(?:steered|stopping|retrying|completed|failed|cancelled)$|\.in_doubt$/;
 
 export interface Found<K extends Kind> extends Slot {
   readonly item: ItemOf<K>;
@@ -63,7 +66,7 @@ export class Draft {
   /** A higher attempt than the turn's last one abandons what that one did. How an attempt ended begins none. */
   enter(event: SessionEvent): void {
     const { type } = event;
-    const named = /^(?:turn|approval)\./.test(type) ? fieldsOf(event.data) : undefined;
+    const named = /^(?:turn|approval|step)\./.test(type) ? fieldsOf(event.data) : undefined;
     const ofTurn = textOf(named?.turn) ?? textOf(event.turn);
     // What was taken back before any turn began is of none.
     const turn = ofTurn ?? (type === 'turn.cancelled' ? undefined : this.memory.open.at(-1));
@@ -132,6 +135,11 @@ export class Draft {
   seal(space: Space, id: string): void {
     const found = this.find(space, id);
     if (found !== undefined) this.#keep(space, id, { place: found.place, isSealed: true });
+  }
+
+  /** Another id stands for the same item. */
+  name(space: Space, id: string, place: number): void {
+    this.#keep(space, id, { place, isSealed: false });
   }
 
   /** The event's turn begins, or goes on. */

@@ -1,11 +1,12 @@
 /** What each known type of event does to a timeline; what is not understood is kept as it came. */
 import type { SessionEvent } from './session-event.ts';
 import { applyChunk } from './timeline-chunks.ts';
-import { contentOf, fieldsOf, textOf } from './timeline-data.ts';
+import { contentOf, doubtAt, fieldsOf, textOf } from './timeline-data.ts';
 import type { Fields } from './timeline-data.ts';
 import type { Draft } from './timeline-draft.ts';
 import type { TurnItem } from './timeline-item.ts';
 import { callTool, decide, requireApproval, say, settleTool, showTurn, voidAsked } from './timeline-moves.ts';
+import { callStep, stepTo } from './timeline-steps.ts';
 
 const MOST_ASKED = 64;
 
@@ -20,7 +21,10 @@ const known: ReadonlyMap<string, Apply> = new Map<string, Apply>([
   [
     'tool.call',
     (draft, { call, tool, args, step }) =>
-      typeof tool === 'string' && callTool(draft, call, () => ({ tool, args, step: stepOf(step) })),
+      typeof tool === 'string' &&
+      (typeof step === 'number'
+        ? callStep(draft, call, step, { tool, args })
+        : callTool(draft, call, () => ({ tool, args, step: textOf(step) }))),
   ],
   [
     'tool.result',
@@ -29,6 +33,11 @@ const known: ReadonlyMap<string, Apply> = new Map<string, Apply>([
   ],
   ['approval.required', askPerson],
   ['approval.decided', (draft, { approval, decision, by, comment }) => decide(draft, approval, decision, by, comment)],
+  ['step.started', stepTo('running')],
+  ['step.done', stepTo('done')],
+  ['step.failed', stepTo('failed')],
+  ['step.in_doubt', stepTo('in_doubt')],
+  ['step.resolved', stepTo('resolved')],
   ['turn.started', turnTo('running')],
   ['turn.waiting', turnTo('waiting')],
   ['turn.requested', isSaid],
@@ -38,6 +47,7 @@ const known: ReadonlyMap<string, Apply> = new Map<string, Apply>([
   ['turn.completed', turnTo('completed')],
   ['turn.failed', turnTo('failed')],
   ['turn.cancelled', turnTo('cancelled')],
+  ['turn.in_doubt', (draft, data) => turnTo('in_doubt')(draft, { ...data, error: doubtAt(data.step) })],
   ['ui.chunk', applyChunk],
 ]);
 
@@ -103,5 +113,3 @@ function turnTo(state: TurnItem['state']): Apply {
     return true;
   };
 }
-
-const stepOf = (step: unknown): string | number | undefined => (typeof step === 'number' ? step : textOf(step));

@@ -35,13 +35,22 @@ export interface ReasoningItem extends Entry {
 
 export interface ToolItem extends Entry {
   readonly kind: 'tool';
-  readonly call: string;
+  /** The model's own name for it. Undefined where the journal alone tells of the call. */
+  readonly call?: string | undefined;
+  /** Its index in the turn's journal, or whatever the agent counts. */
   readonly step?: string | number | undefined;
   /** Undefined if the call lies before what was folded. */
   readonly tool?: string | undefined;
   /** While they are still being written: their text so far. */
   readonly args?: unknown;
-  readonly state: 'running' | 'done' | 'failed';
+  /** What the tool promises of its effect: `read`, `idempotent`, `transactional`, `keyed`, `lookup` or `once`. */
+  readonly effect?: string | undefined;
+  /** `in_doubt`: nobody but a person can tell whether it happened. */
+  readonly state: 'running' | 'done' | 'failed' | 'in_doubt';
+  /** An earlier attempt made the call; this one found in the journal what came of it. */
+  readonly isFromJournal?: boolean | undefined;
+  /** Who said what became of it, when nobody else could tell. */
+  readonly resolvedBy?: string | undefined;
   /** Of a tool that runs: what it has so far, if it tells. */
   readonly result?: unknown;
   readonly error?: unknown;
@@ -71,7 +80,7 @@ export interface TurnItem extends Entry {
   readonly attempt: number;
   /** Which try at the turn it is, where the server tells. */
   readonly try?: number | undefined;
-  readonly state: 'running' | 'waiting' | 'completed' | 'failed' | 'cancelled';
+  readonly state: 'running' | 'waiting' | 'completed' | 'failed' | 'cancelled' | 'in_doubt';
   readonly error?: TurnError | undefined;
 }
 

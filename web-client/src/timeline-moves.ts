@@ -5,7 +5,12 @@ import type { Draft } from './timeline-draft.ts';
 import type { ToolItem, TurnItem } from './timeline-item.ts';
 
 type Text = 'message' | 'reasoning' | 'part-message' | 'part-reasoning';
-type ToolChange = Partial<Pick<ToolItem, 'tool' | 'args' | 'step' | 'state' | 'result' | 'error'>>;
+export type ToolChange = Partial<
+  Pick<
+    ToolItem,
+    'call' | 'tool' | 'args' | 'step' | 'effect' | 'state' | 'result' | 'error' | 'isFromJournal' | 'resolvedBy'
+  >
+>;
 
 /** Goes on with a text, or begins it. Plain concatenation: the halves of a surrogate pair join. */
 export function say(draft: Draft, space: Text, id: unknown, more: unknown): boolean {

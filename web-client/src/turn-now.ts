@@ -1,7 +1,7 @@
 /** What a session's agent does now, as its events alone tell it: never guessed from who spoke last (pure). */
 import type { SessionEvent } from './session-event.ts';
 import type { TurnFacts } from './session-server.ts';
-import { errorOf, fieldsOf, numberOf, textOf } from './timeline-data.ts';
+import { doubtAt, errorOf, fieldsOf, numberOf, textOf } from './timeline-data.ts';
 import type { Fields } from './timeline-data.ts';
 import type { TurnError } from './timeline-item.ts';
 
@@ -89,6 +89,7 @@ const changes: ReadonlyMap<string, Change> = new Map<string, Change>([
   ['turn.completed', end],
   ['turn.failed', end],
   ['turn.cancelled', end],
+  ['turn.in_doubt', (fold, data, event) => end(fold, { ...data, error: doubtAt(data.step) }, event)],
 ]);
 
 function ask(fold: TurnFold, { at }: SessionEvent, sequences: readonly number[]): TurnFold {

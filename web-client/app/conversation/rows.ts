@@ -54,7 +54,7 @@ export function toRows(items: readonly TimelineItem[], opened: ReadonlySet<strin
 
 /** A turn of a single event has nothing between its beginning and its end. */
 const hasEnd = (item: TurnItem): boolean =>
-  item.last > item.first && (item.state === 'completed' || item.state === 'failed' || item.state === 'cancelled');
+  item.last > item.first && item.state !== 'running' && item.state !== 'waiting';
 
 /** Turns rarely overlap, so this is an append. */
 function insertByLast(ends: TurnItem[], item: TurnItem): void {

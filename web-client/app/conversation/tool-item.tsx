@@ -9,7 +9,7 @@ import { toJsonLine } from './json-line.ts';
 import { useMatches } from './use-matches.ts';
 import { useReading } from './reading.ts';
 
-const states = { running: 'Running', done: 'Done', failed: 'Failed' } as const;
+const states = { running: 'Running', done: 'Done', failed: 'Failed', in_doubt: 'In doubt' } as const;
 
 export function ToolItem({ item }: { readonly item: Tool }): ReactElement {
   const { isOver } = useReading();
@@ -39,7 +39,7 @@ export function ToolItem({ item }: { readonly item: Tool }): ReactElement {
           <>
             <JsonBlock label="Arguments" value={item.args} />
             {item.state !== 'failed' && item.result !== undefined && <JsonBlock label="Result" value={item.result} />}
-            {item.state === 'failed' && <JsonBlock label="Error" value={item.error} />}
+            {item.state === 'failed' && item.error !== undefined && <JsonBlock label="Error" value={item.error} />}
           </>
         )}
       </Fold>

@@ -6,7 +6,14 @@ import { Icon } from '../base/icon.tsx';
 import { MarkedText } from './marked-text.tsx';
 
 /** Where a turn began says nothing of how it ended: its end does, further down. */
-const begun = { running: 'running', waiting: 'waiting', completed: '', failed: '', cancelled: '' } as const;
+const begun = {
+  running: 'running',
+  waiting: 'waiting',
+  completed: '',
+  failed: '',
+  cancelled: '',
+  in_doubt: '',
+} as const;
 
 interface TurnRuleProps {
   readonly item: TurnItem;
@@ -28,7 +35,7 @@ export function TurnRule({ item, isEnd }: TurnRuleProps): ReactElement {
           <span className="turn-state">
             {isWhole && item.state === 'completed' && <Icon name="check" />}
             {item.state === 'failed' && <Icon name="alert" />}
-            {state}
+            {state.replace('_', ' ')}
           </span>
         )}
       </div>
