@@ -33,13 +33,11 @@ export interface GuardedProcess {
 /**
  * The shell's standard input is a pipe whose other end only this process holds, so `read` returns when this process
  * ends, however it ends; a teardown of ours would not run after kill -9. A frozen server hears nothing until CONT, and
- * one that does not listen is killed. The server may be gone before the nap has a number; then the watcher ends it
- * itself. The server gets neither the pipe nor the terminal, and the watcher takes its nap
- * with it when the server has gone.
+ * one that does not listen is killed. The watcher naps a second at a time: a nap that was told to end before it was quite
+ * there never heard of it, and a short one is over by itself. The server gets neither the pipe nor the terminal.
  */
 const GUARD = `
 signal=$1; shift
-gone=
 exec 3<&0
 "$@" 3<&- </dev/null >&2 &
 server=$!
@@ -47,9 +45,11 @@ echo "$server"
 {
   read -r line <&3
   kill -s "$signal" "$server"; kill -s CONT "$server"
-  trap 'gone=yes; kill "$nap"' TERM; sleep 10 & nap=$!
-  [ -z "$gone" ] || kill "$nap"
-  wait "$nap" && kill -s KILL "$server"
+  for second in 1 2 3 4 5 6 7 8 9 10; do
+    sleep 1
+    kill -0 "$server" || exit
+  done
+  kill -s KILL "$server"
 } >/dev/null 2>&1 &
 watcher=$!
 exec 3<&- >&-

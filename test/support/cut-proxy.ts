@@ -2,8 +2,8 @@
 import { createServer, connect } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 
-/** `cut` loses this message and the connection; `last` still delivers it. */
-export type Ruling = 'pass' | 'cut' | 'last';
+/** `lose` loses this message; `cut` loses it and the connection; `last` still delivers it. */
+export type Ruling = 'pass' | 'lose' | 'cut' | 'last';
 
 export interface CutProxy {
   readonly url: string;
@@ -41,13 +41,13 @@ export async function startCutProxy(target: string): Promise<CutProxy> {
         const ruling = proxy.fromServer(message.toString('latin1', 0, 1), message.toString('utf8', 5));
         if (ruling === 'pass') client.write(message);
         else if (ruling === 'cut') cut();
-        else client.write(message, cut);
+        else if (ruling === 'last') client.write(message, cut);
       }
     });
     client.on('data', (bytes: Buffer) => {
       const ruling = proxy.fromClient(bytes.toString());
-      if (ruling !== 'cut') upstream.write(bytes);
-      if (ruling !== 'pass') cut();
+      if (ruling === 'pass' || ruling === 'last') upstream.write(bytes);
+      if (ruling === 'cut' || ruling === 'last') cut();
     });
     upstream.on('close', () => client.end());
     client.on('end', () => upstream.end());
