@@ -98,10 +98,13 @@ function ask(fold: TurnFold, { at }: SessionEvent, sequences: readonly number[])
   return { ...fold, pending, now: now?.state === 'idle' ? { ...now, state: 'queued', since: at } : now };
 }
 
-/** A new turn takes all that is pending; one that goes on takes nothing. */
+/**
+ * A new turn takes all that is pending; one that goes on takes nothing. Which it is, a state that an event told says (it has its
+ * time); what the server described may be of a later moment than this event.
+ */
 function start(fold: TurnFold, data: Fields, { at }: SessionEvent): TurnFold {
   const { now, isWhole } = fold;
-  const isNew = now !== undefined && now.turn === undefined;
+  const isNew = now?.since !== undefined && now.turn === undefined;
   const moved = move(fold, data, { state: 'running', try: numberOf(data.try), since: at });
   return { ...moved, pending: without(fold, data), isWhole: isWhole || isNew };
 }

@@ -221,6 +221,16 @@ describe('whatever was told', () => {
     );
   });
 
+  test('a description of a later moment makes no turn a new one, which would have taken all that was pending', () => {
+    const described = foldOf({ state: 'ready', turn: null, attempt: null, stop: null });
+    const time = '2026-11-30T04:00:00.000Z';
+    const told = [
+      { sequence: 8, at: time, type: 'turn.started', data: { turn: 't1', attempt: 2, try: 2, inputs: [1] } },
+      { sequence: 9, at: time, type: 'turn.completed', data: { turn: 't1', attempt: 2, inputs: [1] } },
+    ];
+    expect(toldBy(told.reduce(foldTurn, described))).toBeUndefined();
+  });
+
   test('nothing makes it throw', () => {
     fc.assert(
       fc.property(anyEvents, (all) => void turnOf(foldEvents(emptyTimeline, all))),
