@@ -18,6 +18,7 @@ import { addQuestion, questionOf } from './question.ts';
 import { repeat } from './repeat.ts';
 import { TurnAborted } from './turn-aborted.ts';
 import type { WorkerSteps } from './turn-steps.ts';
+import { unheard } from './unheard.ts';
 import { createTurnWriter, newEvent } from './turn-writer.ts';
 
 export interface RunningTurn {
@@ -107,12 +108,6 @@ export function runTurn(claimed: ClaimedTurn, options: RunningTurnOptions): Runn
       await (ending = before === 'stopping' ? succeed([], true) : fail(thrown));
     }
     throw signal.reason ?? new TurnAborted('settled');
-  }
-
-  /** Nobody waits for these promises if the agent does not: then the end of the attempt is all there is to tell. */
-  function unheard<T>(work: Promise<T>): Promise<T> {
-    work.catch(() => undefined);
-    return work;
   }
 
   /** Asks everything that was asked for while the text before it was stored, and ends the attempt. */

@@ -8,6 +8,7 @@ import type { AgentSteps, CallOutcome, ModelSaid, ModelStep } from './agent-step
 import { carryOut } from './tool-call.ts';
 import type { Carried, ToolCallOptions } from './tool-call.ts';
 import { answerOf, createTurnJournal } from './turn-journal.ts';
+import { unheard } from './unheard.ts';
 
 export type WorkerSteps = Pick<Steps, 'journal' | 'model' | 'start' | 'settle' | 'transactional'>;
 
@@ -148,12 +149,6 @@ async function all(promises: () => readonly Promise<unknown>[]): Promise<void> {
     count = promises().length;
     await Promise.allSettled(promises());
   }
-}
-
-/** If the agent does not wait for it, the end of the attempt is all there is to tell. */
-function unheard<T>(work: Promise<T>): Promise<T> {
-  work.catch(() => undefined);
-  return work;
 }
 
 const isConflict = (thrown: unknown): thrown is LedgerlineError =>
