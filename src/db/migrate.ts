@@ -5,8 +5,14 @@ import type { Log } from '../base/log.ts';
 import { connect, disconnect, isUnavailable, sqlState } from './postgres.ts';
 import type { ConnectOptions, Sql, TransactionSql } from './postgres.ts';
 
+/** Files that are numbered together, and the schema whose table `migration` says how far they were applied. */
+export interface MigrationSet {
+  readonly folder: URL;
+  readonly schema: string;
+}
+
 /** The same place beside `src/` and beside `dist/`. */
-const folder = new URL('../../sql/', import.meta.url);
+const ledgerline: MigrationSet = { folder: new URL('../../sql/', import.meta.url), schema: 'ledgerline' };
 
 /** Arbitrary and for ever: what migrators of one database wait for each other on. */
 const LOCK = 4_743_129_117;
@@ -18,17 +24,22 @@ interface Migration {
 }
 
 /** Whether a pooler stands in between. */
-type Reach = Pick<ConnectOptions, 'prepare'>;
+export type Reach = Pick<ConnectOptions, 'prepare'>;
 
 /** Applies what is missing. Any number of processes may do so at once; one applies and the others find it done. */
-export function migrate(url: string, log: Log, reach: Reach = {}): Promise<{ from: number; to: number }> {
+export function migrate(
+  url: string,
+  log: Log,
+  reach: Reach = {},
+  set: MigrationSet = ledgerline,
+): Promise<{ from: number; to: number }> {
   return onDatabase({ url, log, ...reach }, async (sql) => {
-    const migrations = await readMigrations();
+    const migrations = await readMigrations(set);
     await assertEncoding(sql);
-    const from = await sql.begin((tx) => applied(tx));
+    const from = await sql.begin((tx) => applied(tx, set));
     let to = from;
     for (const migration of migrations) {
-      if (migration.number > to) to = await apply(sql, migration, log);
+      if (migration.number > to) to = await apply(sql, set, migration, log);
     }
     assertNotNewer(to, migrations);
     return { from, to };
@@ -42,8 +53,8 @@ export function compareSchema(
   reach: Reach = {},
 ): Promise<{ database: number; release: number }> {
   return onDatabase({ url, log, ...reach }, async (sql) => {
-    const migrations = await readMigrations();
-    const database = await sql.begin((tx) => applied(tx));
+    const migrations = await readMigrations(ledgerline);
+    const database = await sql.begin((tx) => applied(tx, ledgerline));
     assertNotNewer(database, migrations);
     return { database, release: newestOf(migrations) };
   });
@@ -78,7 +89,7 @@ function assertNotNewer(database: number, migrations: readonly Migration[]): voi
   );
 }
 
-async function readMigrations(): Promise<Migration[]> {
+async function readMigrations({ folder }: MigrationSet): Promise<Migration[]> {
   const names = (await readdir(folder)).filter((name) => /^[0-9]{4}_[a-z_]+\.sql$/.test(name)).toSorted();
   return Promise.all(
     names.map(async (name) => ({
@@ -90,25 +101,26 @@ async function readMigrations(): Promise<Migration[]> {
 }
 
 /** The lock lives as long as the transaction, so that it also holds behind a pooler in transaction mode. */
-function apply(sql: Sql, migration: Migration, log: Log): Promise<number> {
+function apply(sql: Sql, set: MigrationSet, migration: Migration, log: Log): Promise<number> {
   return sql.begin<number>(async (tx) => {
     await tx`select pg_advisory_xact_lock(${LOCK}::bigint)`;
-    const now = await applied(tx);
+    const now = await applied(tx, set);
     if (now >= migration.number) return now; // another process was first
     await tx.unsafe(migration.text).simple();
-    await tx`insert into ledgerline.migration (number, name) values (${migration.number}::int, ${migration.name})`;
+    await tx`insert into ${tx(set.schema)}.migration (number, name) values (${migration.number}::int, ${migration.name})`;
     log.info({ migration: migration.name }, 'migration applied');
     return migration.number;
   });
 }
 
-async function applied(tx: TransactionSql): Promise<number> {
+async function applied(tx: TransactionSql, { schema }: MigrationSet): Promise<number> {
   // Not to_regclass(), which may still remember from before the lock that there is no such schema.
   const [table] = await tx<{ is_there: boolean }[]>`
     select exists (select from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
-                    where n.nspname = 'ledgerline' and c.relname = 'migration') as is_there`;
+                    where n.nspname = ${schema}::text and c.relname = 'migration') as is_there`;
   if (table?.is_there !== true) return 0;
-  const [row] = await tx<{ number: number }[]>`select coalesce(max(number), 0) as number from ledgerline.migration`;
+  const [row] = await tx<{ number: number }[]>`
+    select coalesce(max(number), 0) as number from ${tx(schema)}.migration`;
   return row?.number ?? 0;
 }
 

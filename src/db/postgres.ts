@@ -131,10 +131,17 @@ const codeOf = (error: unknown): string | undefined => {
 
 /**
  * READ COMMITTED, said aloud: behind a pooler the connection's own default may be another. Every statement then sees what
- * was committed before it began, so that one which follows a lock sees all that the lock's last holder did.
+ * was committed before it began, so that one which follows a lock sees all that the lock's last holder did. REPEATABLE READ
+ * is for who only looks, and wants to see one moment.
  */
-export async function transaction<T>(sql: Sql, work: (tx: TransactionSql) => Promise<T>): Promise<T> {
+export async function transaction<T>(
+  sql: Sql,
+  work: (tx: TransactionSql) => Promise<T>,
+  isolation: 'read committed' | 'repeatable read' = 'read committed',
+): Promise<T> {
   let isOver = false;
+  /** What its work still sends behind its own end would come behind the COMMIT or the ROLLBACK, and be a commit of its own. */
+  let isSettled = false;
   /**
    * The driver writes what follows the loss of a connection, its own ROLLBACK first, to a socket that is gone, and that
    * ends the process; or later to its next connection, in somebody else's transaction (porsager/postgres#1208, #1216). So
@@ -147,12 +154,16 @@ export async function transaction<T>(sql: Sql, work: (tx: TransactionSql) => Pro
   const guarded = (tx: TransactionSql): TransactionSql =>
     new Proxy(tx, {
       apply(target, self, statement) {
-        if (isOver) throw new LedgerlineError('unavailable', 'the transaction is over');
+        if (isOver || isSettled) throw new LedgerlineError('unavailable', 'the transaction is over');
         return Reflect.apply(target, self, statement) as unknown;
       },
     });
   try {
-    return (await sql.begin('isolation level read committed', (tx) => work(guarded(tx)).catch(silent))) as T;
+    return (await sql.begin(`isolation level ${isolation}`, (tx) =>
+      work(guarded(tx))
+        .finally(() => (isSettled = true))
+        .catch(silent),
+    )) as T;
   } finally {
     isOver = true;
   }
