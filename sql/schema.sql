@@ -135,6 +135,8 @@ create table ledgerline.outbox (
   topic text collate "C" not null,
   payload json not null,
   last_error json,
+  -- When a person took note that it is dead: it is listed and counted no more, and goes when it is old.
+  acknowledged_at timestamp with time zone,
   -- A number is given once.
   constraint outbox_pkey PRIMARY KEY (session, outbox_sequence),
   -- A delivery is published or given up.
@@ -147,6 +149,9 @@ create table ledgerline.outbox (
 
 -- Finds what is old enough to go, and what to compare with the stream.
 CREATE INDEX outbox_age ON ledgerline.outbox USING btree (created_at);
+
+-- What is not out, the longest first, among all that is.
+CREATE INDEX outbox_attention ON ledgerline.outbox USING btree (created_at) WHERE ((published_at IS NULL) AND (acknowledged_at IS NULL));
 
 -- What a relay has before it: the first of each session.
 CREATE INDEX outbox_unpublished ON ledgerline.outbox USING btree (shard, session, outbox_sequence) WHERE ((published_at IS NULL) AND (dead_at IS NULL));
@@ -327,6 +332,9 @@ create table ledgerline.step (
 
 -- What a person must resolve.
 CREATE INDEX step_doubt ON ledgerline.step USING btree (started_at) WHERE (state = 'in_doubt'::text);
+
+-- What is not settled of one turn, whatever the length of its journal.
+CREATE INDEX step_open ON ledgerline.step USING btree (session, turn_id, step_index) WHERE (state = ANY (ARRAY['started'::text, 'in_doubt'::text]));
 
 -- One logical unit of an agent's work, with an id that survives its attempts.
 create table ledgerline.turn (

@@ -52,6 +52,9 @@ export const deliveryLimits = {
   /** One delivery's transaction. */
   applyDeadlineMs: 30_000,
   deliveriesPerList: 200,
+  deliveriesPerListDefault: 50,
+  /** Consumers that a list of a session's deliveries asks about. */
+  consumersPerList: 100,
   /** What a channel within a process holds; behind it only what every consumer has acknowledged makes room. */
   localDeliveries: 10_000,
 } as const;

@@ -90,6 +90,8 @@ export const limits = {
   turnDays: 30,
 
   // steps
+  /** Of one turn: whoever resumes it reads them all. What people decide or say meanwhile is taken beyond it, too. */
+  stepsPerTurn: 10_000,
   /** A call with its arguments, and its result, each as JSON. */
   stepBytes: 512 * KiB,
   /** A model's answer, with the calls that it asks for. */
@@ -103,8 +105,9 @@ export const limits = {
   deliveriesPerStep: 16,
   /** Transactional tools, each of which has one for as long as its own statements take. */
   stepConnections: 8,
-  /** One of them, from its first statement to its commit. */
+  /** One of them, from its first statement to its commit; of that, what the tool itself may take. */
   stepMs: 60_000,
+  toolMs: 50_000,
 
   // Postgres
   replayConnections: 4,
@@ -229,6 +232,7 @@ assert(limits.renewMs * 2 < limits.selfStopMs, 'an attempt may miss a renewal or
 assert(limits.selfStopMs < limits.leaseMs, 'an attempt ends itself before another begins');
 assert(limits.maxAttempts <= limits.totalAttempts, 'tries without progress are tries');
 assert(limits.stepBytes * 1.5 < limits.payloadBytes, 'a result fits the event that tells of it');
+assert(limits.toolMs < limits.stepMs, 'a tool that is late is told so before its connection is given up');
 assert(limits.batchEvents <= limits.eventsPerAppend, 'a batch fits one append');
 assert(limits.labBurstEvents >= 2, 'a burst has a last event and one before it');
 assert(limits.labBusStopMs > limits.headCheckMs * 2, 'a bus stays away long enough for head checks to be seen');

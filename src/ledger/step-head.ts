@@ -1,7 +1,7 @@
 /** What a step moves of its session's head: the events' numbers and the deliveries', if its attempt still owns the turn. */
 import { assert } from '../base/assert.ts';
 import type { Statements } from '../db/postgres.ts';
-import { plus, toSequence } from '../event/sequence.ts';
+import { toSequence } from '../event/sequence.ts';
 import { assertEvents } from './append-text.ts';
 import type { AppendRequest } from './ledger.ts';
 import { storing } from './turn-head.ts';
@@ -10,35 +10,51 @@ import type { Moved, TurnEvent } from './turn-head.ts';
 /** A part of a statement. */
 export type Further = ReturnType<typeof storing>;
 
+/** Behind the last brace of an event's data comes what only the head's lock gives: `,"deliveries":[{"number":7,"topic":"mail"}]}`. */
+const telling = (tx: Statements, topics: readonly string[]) => {
+  const each = topics.map((topic, index) => {
+    const [open, close] = [`${index === 0 ? '' : ','}{"number":`, `,"topic":${JSON.stringify(topic)}}`];
+    return tx` || ${open}::text || (outbox_sequence - ${topics.length}::int + 1 + ${index}::int) || ${close}::text`;
+  });
+  return tx`',"deliveries":['${each} || ']}'`;
+};
+
 /**
  * One statement that locks, asks whose the turn is, numbers and stores [I1] [I11]: sent last, it holds the head for no longer than
  * the commit takes. `further` are CTEs that go along, of the tables of others: each begins with a comma and reads
- * `head (session, delivery)`, so that it runs behind the lock, and only for the owner. Undefined: the attempt owns the turn no
- * more, and its transaction must not commit.
+ * `head (session, delivery)`, so that it runs behind the lock, and only for the owner. `topics` are those of the deliveries that one
+ * of them writes, which the event tells of by number. Undefined: the attempt owns the turn no more, and its transaction must not commit.
  */
 export async function stampStep(
   tx: Statements,
   session: string,
   { turn, attempt }: NonNullable<AppendRequest['fence']>,
-  events: readonly TurnEvent[],
-  deliveries: number,
+  event: TurnEvent,
+  topics: readonly string[],
   further: readonly Further[],
 ): Promise<Moved | undefined> {
-  assert(events.length > 0, 'a step has an event');
-  assertEvents(events);
-  const [row] = await tx<{ before: number; at: string }[]>`
+  assertEvents([event]);
+  const isTelling = topics.length > 0;
+  const [row] = await tx<{ before: number; at: string; told: string | null }[]>`
     with head as (
       update ledgerline.session_head
-         set last_sequence = last_sequence + ${events.length}::int, outbox_sequence = outbox_sequence + ${deliveries}::int
+         set last_sequence = last_sequence + 1, outbox_sequence = outbox_sequence + ${topics.length}::int
        where session = ${session}::text and turn_id = ${turn}::text and fence = ${attempt}::bigint
          and turn_state = 'running' and state = 'open'
-      returning session, last_sequence - ${events.length}::int as before, outbox_sequence - ${deliveries}::int + 1 as delivery,
-                date_trunc('milliseconds', clock_timestamp()) as at
-    ), ${storing(tx, events)} ${further.length === 0 ? tx`` : [...further]}
-    select h.before, ledgerline.utc_text(h.at) as at from head h`;
+      returning session, last_sequence - 1 as before, outbox_sequence - ${topics.length}::int + 1 as delivery,
+                date_trunc('milliseconds', clock_timestamp()) as at, ${isTelling ? telling(tx, topics) : tx`null`} as told
+    ), ${storing(tx, [event], isTelling)} ${further.length === 0 ? tx`` : [...further]}
+    select h.before, ledgerline.utc_text(h.at) as at, h.told from head h`;
   if (row === undefined) return undefined;
-  const first = plus(toSequence(row.before + events.length), 1 - events.length);
-  return { session, first, last: plus(first, events.length - 1), at: row.at, events };
+  const sequence = toSequence(row.before + 1);
+  return { session, first: sequence, last: sequence, at: row.at, events: [asStored(event, row.told)] };
+}
+
+/** Live and replayed frames are equal [I2], so the rest is the very text that was stored. */
+function asStored(event: TurnEvent, told: string | null): TurnEvent {
+  if (told === null) return event;
+  const data = `${event.data.slice(0, -1)}${told}`;
+  return { ...event, data, bytes: Buffer.byteLength(data) };
 }
 
 /** For a fact that came late, without an event: its deliveries are due all the same. Behind the head's lock; the first's number. */

@@ -134,13 +134,17 @@ export async function moveTurnHead(
   return { session: head.session, first, last: plus(first, events.length - 1), at: row.at, events };
 }
 
-/** The rest of a statement whose `head (session, before, at)` was moved: the events, numbered from there. */
-export function storing(tx: Statements, events: readonly TurnEvent[]) {
+/**
+ * The rest of a statement whose `head (session, before, at)` was moved: the events, numbered from there. `isTelling`: the end of their
+ * data is `head.told`, in the place of their last brace.
+ */
+export function storing(tx: Statements, events: readonly TurnEvent[], isTelling = false) {
+  const payload = isTelling ? tx`(left(e.payload, -1) || h.told)` : tx`e.payload`;
   const values = (list: readonly (string | number | undefined)[]) =>
     tx`string_to_array(${joinValues(list)}::text, ${SEPARATOR}::text, ${NULL}::text)`;
   return tx`stored as (
       insert into ledgerline.event (session, sequence, type, payload, bytes, created_at, turn_id, attempt)
-      select h.session, h.before + e.i, e.type, e.payload::json, octet_length(e.payload), h.at, e.turn, e.attempt::bigint
+      select h.session, h.before + e.i, e.type, ${payload}::json, octet_length(${payload}), h.at, e.turn, e.attempt::bigint
         from head h,
              unnest(string_to_array(${joinTypes(events)}::text, ${SEPARATOR}::text),
                     string_to_array(${joinPayloads(events)}::text, ${PAYLOAD_SEPARATOR}::text),

@@ -36,16 +36,19 @@ export async function readStep(tx: Statements, { session, turn, index }: Place):
   return row && toStep(row);
 }
 
-/** All of a turn, or those in one state. */
-export async function readSteps(
-  tx: Statements,
-  session: string,
-  turn: string,
-  state?: StepState,
-): Promise<JournaledStep[]> {
+export async function readSteps(tx: Statements, session: string, turn: string): Promise<JournaledStep[]> {
   const rows = await tx<Row[]>`
     select ${columns(tx)} from ledgerline.step s
-     where s.session = ${session}::text and s.turn_id = ${turn}::text and s.state = coalesce(${state ?? null}::text, s.state)
+     where s.session = ${session}::text and s.turn_id = ${turn}::text
+     order by s.step_index`;
+  return rows.map(toStep);
+}
+
+/** The calls that were begun and not settled, by whichever attempt. By an index on just those. */
+export async function readStarted(tx: Statements, session: string, turn: string): Promise<JournaledStep[]> {
+  const rows = await tx<Row[]>`
+    select ${columns(tx)} from ledgerline.step s
+     where s.session = ${session}::text and s.turn_id = ${turn}::text and s.state = 'started'
      order by s.step_index`;
   return rows.map(toStep);
 }
@@ -104,25 +107,35 @@ const nextIndex = (tx: Statements, session: string, turn: string) => tx`
                order by s.step_index desc limit 1), -1))`;
 
 /**
+ * Whether a call may be at an index that has none. Right behind a step it is the next free one, or a model's answer has reserved it, or a
+ * person has removed what was there; else it is one that an answer before it has reserved, or the first behind those.
+ */
+const mayCallAt = (tx: Statements, { session, turn, index }: Place) => tx`
+  ${index}::int = 0
+    or exists (select from ledgerline.step p
+                where p.session = ${session}::text and p.turn_id = ${turn}::text and p.step_index = ${index - 1}::int)
+    or ${index - 1}::int <= (
+      select m.step_index + m.reserved from ledgerline.step m
+       where m.session = ${session}::text and m.turn_id = ${turn}::text and m.kind = 'model' and m.step_index < ${index}::int
+       order by m.step_index desc limit 1)`;
+
+/**
  * Writes a step where one may be: at the next free index, or, a call, at one that a model's answer has reserved. False: there
  * is a step, or the index is not to be used yet, or there is no such turn. Waits for a transaction that writes the same one.
  */
-export async function insertStep(tx: Statements, { session, turn, index }: Place, step: NewStep): Promise<boolean> {
+export async function insertStep(tx: Statements, place: Place, step: NewStep): Promise<boolean> {
+  const { session, turn, index } = place;
+  const mayBeHere = step.kind === 'tool' ? mayCallAt(tx, place) : tx`${index}::int = ${nextIndex(tx, session, turn)}`;
   const inserted = await tx`
     insert into ledgerline.step (session, turn_id, step_index, kind, state, fence, request_hash, request, tool, effect, reserved,
                                  result, ended_at, key_expires_at)
-    select t.session, t.turn_id, given.index, given.kind, ${step.state}::text, ${step.fence}::bigint, decode(${step.hash}::text, 'hex'),
+    select t.session, t.turn_id, ${index}::int, ${step.kind}::text, ${step.state}::text, ${step.fence}::bigint, decode(${step.hash}::text, 'hex'),
            ${step.request ?? null}::text::json, ${step.tool ?? null}::text, ${step.effect ?? null}::text, ${step.reserved ?? 0}::int,
            ${step.result ?? null}::text::json,
            case when ${step.state}::text in ('done', 'failed') then clock_timestamp() end,
            clock_timestamp() + ${step.keySeconds ?? null}::int * interval '1 second'
-      from ledgerline.turn t, (values (${index}::int, ${step.kind}::text)) given (index, kind)
-     where t.session = ${session}::text and t.turn_id = ${turn}::text
-       and (given.index = ${nextIndex(tx, session, turn)}
-            or given.kind = 'tool' and given.index <= (
-              select m.step_index + m.reserved from ledgerline.step m
-               where m.session = ${session}::text and m.turn_id = ${turn}::text and m.kind = 'model' and m.step_index < given.index
-               order by m.step_index desc limit 1))
+      from ledgerline.turn t
+     where t.session = ${session}::text and t.turn_id = ${turn}::text and (${mayBeHere})
         on conflict (session, turn_id, step_index) do nothing
     returning 1`;
   return inserted.length > 0;
@@ -164,7 +177,7 @@ export async function settleStep(
 /** The same within the statement that moves the head: nothing is settled for an attempt that does not own its turn. */
 export function settling(
   tx: Statements,
-  { turn, index }: Place,
+  { session, turn, index }: Place,
   outcome: { readonly result: string } | { readonly error: string },
 ) {
   const isDone = 'result' in outcome;
@@ -173,7 +186,7 @@ export function settling(
          set state = ${isDone ? 'done' : 'failed'}::text, ended_at = clock_timestamp(),
              result = ${isDone ? outcome.result : null}::text::json, error = ${isDone ? null : outcome.error}::text::json
         from head h
-       where s.session = h.session and s.turn_id = ${turn}::text and s.step_index = ${index}::int and s.state = 'started'
+       where s.session = ${session}::text and s.turn_id = ${turn}::text and s.step_index = ${index}::int and s.state = 'started'
     )`;
 }
 

@@ -2,20 +2,20 @@
 import type { Statements } from '../db/postgres.ts';
 import type { TurnEvent } from '../ledger/turn-head.ts';
 import { hasLastingEffect, isDoubtful } from '../step/effect.ts';
-import { doubtStep, readSteps } from '../step/step-row.ts';
+import { doubtStep, readStarted } from '../step/step-row.ts';
 import type { JournaledStep } from '../step/step.ts';
 import { callEvent } from './step-stored.ts';
 import type { OwnedHead } from './under-lock.ts';
 
 /** What the turn's attempts have begun, when all of them are gone, and no further attempt could settle. */
 export async function doubtfulSteps(tx: Statements, session: string, turn: string): Promise<JournaledStep[]> {
-  const started = await readSteps(tx, session, turn, 'started');
+  const started = await readStarted(tx, session, turn);
   return started.filter(({ effect, isKeyExpired }) => effect !== undefined && isDoubtful({ effect, isKeyExpired }));
 }
 
 /** What is left open when no further attempt comes by itself: also what one could have settled. */
 export async function openEffects(tx: Statements, session: string, turn: string): Promise<JournaledStep[]> {
-  const started = await readSteps(tx, session, turn, 'started');
+  const started = await readStarted(tx, session, turn);
   return started.filter(({ effect }) => effect !== undefined && hasLastingEffect(effect));
 }
 

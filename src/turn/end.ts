@@ -29,8 +29,12 @@ export type End =
       readonly status: 'in_doubt';
       readonly steps: readonly JournaledStep[];
       readonly events?: readonly TurnEvent[] | undefined;
-      readonly error?: TurnError | undefined;
+      /** The end that was asked for. */
+      readonly asked?: Asked;
     };
+
+/** How a turn was to end, which had left calls open. */
+type Asked = Exclude<End, { readonly status: 'in_doubt' }>;
 
 /** `isFenced`: its attempt may still write, and must not. */
 export async function endCurrent(work: Work, head: OwnedHead, asked: End, isFenced = false): Promise<Settled> {
@@ -48,7 +52,7 @@ export async function endCurrent(work: Work, head: OwnedHead, asked: End, isFenc
     endTurn(tx, session, turn, {
       status: end.status,
       sequence,
-      error: 'error' in end ? end.error : undefined,
+      error: errorOf(end),
     }),
     noteActivity(tx, session, sequence),
   ]);
@@ -62,12 +66,37 @@ export async function withDoubt(tx: Statements, head: OwnedHead, end: End): Prom
   if (end.status === 'in_doubt') return end;
   const steps = await openEffects(tx, head.session, head.turn);
   if (steps.length === 0) return end;
-  return {
-    status: 'in_doubt',
-    steps,
-    events: 'events' in end ? end.events : undefined,
-    error: 'error' in end ? end.error : undefined,
-  };
+  return { status: 'in_doubt', steps, events: 'events' in end ? end.events : undefined, asked: end };
+}
+
+/** What stands beside a turn that needs a person: why it failed; or what it was about when it left a call open. */
+export function errorOf(end: End): TurnError | undefined {
+  if (end.status === 'failed') return end.error;
+  const asked = end.status === 'in_doubt' ? end.asked : undefined;
+  switch (asked?.status) {
+    case undefined:
+      return undefined;
+    case 'failed':
+      return asked.error;
+    case 'done':
+      return { code: 'completed', message: 'the agent completed the turn and left a call open' };
+    case 'cancelled':
+      return { code: asked.reason, message: 'the turn was cancelled while a call was open' };
+  }
+}
+
+/** The same for readers, in the words of the event that the end would have had. */
+function askedFor(asked: Asked | undefined) {
+  switch (asked?.status) {
+    case undefined:
+      return {};
+    case 'failed':
+      return { reason: 'failed', error: asked.error };
+    case 'done':
+      return { reason: 'completed' };
+    case 'cancelled':
+      return { reason: asked.reason, by: asked.by };
+  }
 }
 
 /** All that is said of it, in order. An attempt's number in what it says last: readers keep what it had written. */
@@ -90,7 +119,11 @@ export async function endEvents(
       const [first] = end.steps;
       assert(first !== undefined, 'a doubt is about a step');
       const doubted = await putInDoubt(tx, head, end.steps);
-      return [...said, ...doubted, attemptEvent('turn.in_doubt', attempt, { inputs, step: first.index })];
+      return [
+        ...said,
+        ...doubted,
+        attemptEvent('turn.in_doubt', attempt, { inputs, step: first.index, ...askedFor(end.asked) }),
+      ];
     }
   }
 }

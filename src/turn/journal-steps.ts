@@ -1,9 +1,11 @@
 /** The step journal on Postgres: each operation one short transaction, and a transactional tool's its own. */
 import { LedgerlineError } from '../base/errors.ts';
+import { limits } from '../base/limits.ts';
 import type { Metrics } from '../base/metrics.ts';
 import type { Pool } from '../db/pool.ts';
 import type { Statements } from '../db/postgres.ts';
 import { LAST_STEP_INDEX } from '../event/step-id.ts';
+import { listSession } from '../outbox/session-deliveries.ts';
 import { sealIntent } from '../step/intent.ts';
 import { errorText, resultText } from '../step/outcome.ts';
 import { readDoubts, readSteps } from '../step/step-row.ts';
@@ -19,7 +21,7 @@ import type { Steps } from './steps.ts';
 import type { Transact } from './transaction.ts';
 import { readTurn } from './turn-row.ts';
 import type { Attempt } from './turns.ts';
-import { fenced } from './under-lock.ts';
+import { fenced, readKnownHead } from './under-lock.ts';
 
 export interface StepsDependencies {
   readonly metrics: Metrics;
@@ -50,7 +52,7 @@ export function createSteps({ metrics, pool, transact, settling, effects }: Step
       return [];
     },
     async model(attempt, index, request, answer) {
-      checkIndex(index);
+      checkIndex(index, answer.calls.length);
       const sealed = sealAnswer(request, answer);
       return transact("journaling a model's answer", (work) => model(work, attempt, index, sealed));
     },
@@ -96,16 +98,32 @@ export function createSteps({ metrics, pool, transact, settling, effects }: Step
       throw new LedgerlineError('step_settled', 'the journal says that this call has failed', { state: done.state });
     },
 
+    deliveries: (session, range) =>
+      pool.run('listing deliveries', async (sql) => {
+        await readKnownHead(sql, session);
+        return listSession(sql, session, range);
+      }),
+
     doubts: (limit) => pool.run('listing doubts', (sql) => readDoubts(sql, limit)),
     async resolve(session, turn, index, verdict, by, isResumed) {
       checkIndex(index);
-      const result = verdict.outcome === 'done' ? resultText(verdict.result) : undefined;
-      await transact('resolving a step', (work) => resolve(work, session, turn, index, { result, by, isResumed }));
+      const said = verdict.outcome === 'done' ? verdict : undefined;
+      const result = said && resultText(said.result);
+      const { deliveries = [] } = said ?? {};
+      const resolution = { result, deliveries, by, isResumed };
+      await transact('resolving a step', (work) => resolve(work, session, turn, index, resolution));
     },
   };
 }
 
-function checkIndex(index: JournaledStep['index']): void {
-  if (Number.isInteger(index) && index >= 0 && index < LAST_STEP_INDEX) return;
-  throw new LedgerlineError('malformed', 'the index of a step is a whole number from 0', { where: 'index' });
+function checkIndex(index: JournaledStep['index'], reserved = 0): void {
+  if (!Number.isInteger(index) || index < 0 || index > LAST_STEP_INDEX) {
+    throw new LedgerlineError('malformed', 'the index of a step is a whole number from 0', { where: 'index' });
+  }
+  const max = limits.stepsPerTurn;
+  if (index + reserved < max) return;
+  throw new LedgerlineError('too_large', `a turn has at most ${max} steps: end it, and go on in another`, {
+    limit: 'stepsPerTurn',
+    max,
+  });
 }

@@ -84,7 +84,7 @@ export function createTurns(options: TurnsOptions): PostgresTurns {
       settings: { ...settings, lock_timeout: `${limits.headLockWaitMs}ms` },
     });
   // Walks along the indexes, whatever a young table's statistics speak for.
-  const byIndex = { enable_seqscan: 'off' };
+  const byIndex = { enable_seqscan: 'off', enable_bitmapscan: 'off' };
   const work = pool('turns', bounds.turnConnections, byIndex);
   // Whoever ends or extends a turn frees what the others wait for, so it never waits behind them [graphile#564].
   const settling = pool('settle', bounds.settleConnections, byIndex);

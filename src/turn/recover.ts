@@ -11,8 +11,6 @@ import { lockTurnHead } from '../ledger/turn-head.ts';
 import type { TurnHead } from '../ledger/turn-head.ts';
 import type { Pool } from '../db/pool.ts';
 import type { Failure } from './after-failure.ts';
-import { doubtfulSteps } from './doubt.ts';
-import { endCurrent } from './end.ts';
 import { settleFailure } from './retry.ts';
 import type { Transact, Work } from './transaction.ts';
 import { readTurn } from './turn-row.ts';
@@ -37,10 +35,7 @@ async function recoverOne(work: Work, session: string, random: number): Promise<
   assert(turn !== undefined, 'a turn under way has its row');
   const failure = failureOf(head, turn.isOverdue);
   if (failure === undefined) return undefined;
-  const steps = await doubtfulSteps(work.tx, session, head.turn);
-  await (steps.length > 0
-    ? endCurrent(work, head, { status: 'in_doubt', steps }, true)
-    : settleFailure(work, head, failure, random, true));
+  await settleFailure(work, head, failure, random, true);
   return failure.kind;
 }
 

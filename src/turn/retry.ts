@@ -3,6 +3,7 @@ import { assert } from '../base/assert.ts';
 import type { Work } from './transaction.ts';
 import { afterFailure } from './after-failure.ts';
 import type { Failure } from './after-failure.ts';
+import { doubtfulSteps } from './doubt.ts';
 import { endCurrent } from './end.ts';
 import { attemptEvent } from './turn-event.ts';
 import { noteRetry, readTurn } from './turn-row.ts';
@@ -40,6 +41,9 @@ export async function settleFailure(
   const consequence = afterFailure(turn, head.stop, failure, random);
   switch (consequence.kind) {
     case 'retry': {
+      // Of a worker that is gone nobody learns what its call came to; one that says that it failed may still tell.
+      const steps = failure.kind === 'lost' ? await doubtfulSteps(work.tx, head.session, head.turn) : [];
+      if (steps.length > 0) return endCurrent(work, head, { status: 'in_doubt', steps }, isFenced);
       const reason = failure.kind === 'failed' ? 'failed' : 'lost';
       return retryCurrent(work, head, { reason, inMs: consequence.inMs, error: consequence.error }, isFenced);
     }

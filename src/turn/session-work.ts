@@ -3,7 +3,7 @@ import type { Statements } from '../db/postgres.ts';
 import { next, plus } from '../event/sequence.ts';
 import type { SessionWork } from '../ledger/postgres-ledger.ts';
 import type { TurnEvent, TurnHead } from '../ledger/turn-head.ts';
-import { endEvents, withDoubt } from './end.ts';
+import { endEvents, errorOf, withDoubt } from './end.ts';
 import { cancelPending, inputSequences } from './request-row.ts';
 import { turnEvent } from './turn-event.ts';
 import { endTurn } from './turn-row.ts';
@@ -18,7 +18,8 @@ async function cancelAll(tx: Statements, head: TurnHead): Promise<TurnEvent[]> {
   const inputs = await inputSequences(tx, session, head.turn);
   const end = await withDoubt(tx, head, { status: 'cancelled', reason: 'closed' });
   const events = await endEvents(tx, head, end, [...inputs, ...pending]);
-  await endTurn(tx, session, head.turn, { status: end.status, sequence: plus(next(head.head), events.length - 1) });
+  const sequence = plus(next(head.head), events.length - 1);
+  await endTurn(tx, session, head.turn, { status: end.status, sequence, error: errorOf(end) });
   return events;
 }
 

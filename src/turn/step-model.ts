@@ -3,8 +3,8 @@ import { LedgerlineError } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
 import { hashOf } from '../step/intent.ts';
 import { answerText, requestText } from '../step/outcome.ts';
-import { insertStep, readStep } from '../step/step-row.ts';
-import type { StepSettled } from '../step/step.ts';
+import { insertStep, readStarted, readStep } from '../step/step-row.ts';
+import type { JournaledStep, StepSettled } from '../step/step.ts';
 import type { ModelAnswer } from './steps.ts';
 import { notNext, placeOf, storeStep } from './step-stored.ts';
 import type { Work } from './transaction.ts';
@@ -47,6 +47,8 @@ export async function model(work: Work, attempt: Attempt, index: number, answer:
       },
     );
   }
+  const [open] = await readStarted(tx, attempt.session, attempt.turn);
+  if (open !== undefined) throw stillOpen(open);
   const step = { ...answer, kind: 'model', state: 'done', fence: attempt.attempt } as const;
   if (!(await insertStep(tx, place, step))) throw notNext(index);
   const event = attemptEvent('step.done', attempt, {
@@ -55,5 +57,19 @@ export async function model(work: Work, attempt: Attempt, index: number, answer:
     reserved: answer.reserved,
     fromJournal: false,
   });
-  return { state: 'done', sequence: await storeStep(work, attempt, event, [progressing(tx, attempt.turn)]) };
+  return {
+    state: 'done',
+    sequence: await storeStep(work, attempt, event, [progressing(tx, attempt.session, attempt.turn)]),
+  };
 }
+
+/**
+ * What a call came to is told to the model, or nothing is: one that is open, and was taken for failed, would be asked for again at another
+ * index, and be made twice. Of the same attempt or of an older one, that has left it.
+ */
+const stillOpen = ({ index, tool, effect, state }: JournaledStep): LedgerlineError =>
+  new LedgerlineError(
+    'step_conflict',
+    `the step ${index} (${[tool, effect].join(', ')}) is open: start it again and settle it before the model is asked further`,
+    { state },
+  );

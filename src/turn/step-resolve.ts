@@ -1,8 +1,10 @@
 /** A person says what became of a step that nobody else can tell of, and may have its turn go on. */
 import { LedgerlineError } from '../base/errors.ts';
-import { hasDoubt, readStep, removeStep, settleStep } from '../step/step-row.ts';
 import { storable } from '../event/storable.ts';
+import { hasDoubt, readStep, removeStep, settleStep } from '../step/step-row.ts';
+import type { NewDelivery } from '../step/step.ts';
 import { reopen, requireFree, turnWith } from './operate.ts';
+import { deliver } from './step-stored.ts';
 import type { Work } from './transaction.ts';
 import { turnEvent } from './turn-event.ts';
 import { lockKnownHead } from './under-lock.ts';
@@ -10,6 +12,8 @@ import { lockKnownHead } from './under-lock.ts';
 export interface Verdict {
   /** Undefined: it never happened, and may run. */
   readonly result: string | undefined;
+  /** Of what was done. */
+  readonly deliveries: readonly NewDelivery[];
   readonly by: string;
   readonly isResumed: boolean;
 }
@@ -19,7 +23,7 @@ export async function resolve(
   session: string,
   turn: string,
   index: number,
-  { result, by: person, isResumed }: Verdict,
+  { result, deliveries, by: person, isResumed }: Verdict,
 ): Promise<void> {
   const { tx } = work;
   const by = storable(person);
@@ -35,7 +39,9 @@ export async function resolve(
 
   await (result === undefined ? removeStep(tx, place) : settleStep(tx, place, { result }));
   const { tool, effect } = found;
-  const facts = { turn, step: index, tool, effect, by, outcome: result === undefined ? 'not_done' : 'done' };
+  const outcome = result === undefined ? 'not_done' : 'done';
+  const told = deliveries.length === 0 ? {} : { deliveries: await deliver(work, place, deliveries) };
+  const facts = { turn, step: index, tool, effect, by, outcome, ...told };
   // A session that was closed meanwhile takes no more events; the journal has the fact all the same.
   if (head.state === 'open') {
     await work.move(head, { to: 'stays' }, [turnEvent('step.resolved', facts, result === undefined ? {} : { result })]);

@@ -1,11 +1,9 @@
 /** What came of a call is a fact: it is recorded once, by its attempt, or late by one that has lost its turn since. */
 import { LedgerlineError } from '../base/errors.ts';
-import { numberDeliveries } from '../ledger/step-head.ts';
-import { addDeliveries } from '../outbox/add.ts';
 import type { SealedIntent } from '../step/intent.ts';
 import { readStep, settleStep } from '../step/step-row.ts';
 import type { JournaledStep, NewDelivery, StepSettled } from '../step/step.ts';
-import { checkSame, journaledEvent, placeOf, storeOutcome, storeStep } from './step-stored.ts';
+import { checkSame, deliver, journaledEvent, placeOf, storeOutcome, storeStep } from './step-stored.ts';
 import type { OutcomeText } from './step-stored.ts';
 import type { Work } from './transaction.ts';
 import type { Attempt } from './turns.ts';
@@ -37,11 +35,7 @@ export async function settle(
   const state = 'result' in outcome ? 'done' : 'failed';
   if (isOwn) return { state, sequence: await storeOutcome(work, attempt, found, outcome, deliveries) };
   await settleStep(tx, place, outcome, attempt.attempt);
-  if (deliveries.length > 0) {
-    const first = await numberDeliveries(tx, attempt.session, deliveries.length);
-    await addDeliveries(tx, { session: attempt.session, turn: attempt.turn, step: index, first }, deliveries);
-    work.wake({ kind: 'delivery' });
-  }
+  if (deliveries.length > 0) await deliver(work, place, deliveries);
   return { state, sequence: undefined };
 }
 

@@ -1,10 +1,10 @@
 /** What every step that an attempt writes has in common: its event, its fence, its deliveries, and how it is refused. */
 import { LedgerlineError } from '../base/errors.ts';
 import type { Sequence } from '../event/sequence.ts';
-import { stampStep } from '../ledger/step-head.ts';
+import { numberDeliveries, stampStep } from '../ledger/step-head.ts';
 import type { Further } from '../ledger/step-head.ts';
 import type { TurnEvent } from '../ledger/turn-head.ts';
-import { delivering } from '../outbox/add.ts';
+import { addDeliveries, delivering } from '../outbox/add.ts';
 import type { SealedIntent } from '../step/intent.ts';
 import { settling } from '../step/step-row.ts';
 import type { Place } from '../step/step-row.ts';
@@ -53,18 +53,18 @@ export const journaledEvent = (attempt: Attempt, found: JournaledStep): TurnEven
     true,
   );
 
-/** Stores a step's event if the attempt owns the turn; else refuses, and nothing of the transaction is kept [I11]. */
+/** Stores a step's event if the attempt owns the turn; else refuses, and nothing of the transaction is kept [I11]. `topics`: of what `further` delivers. */
 export async function storeStep(
   work: Work,
   attempt: Attempt,
   event: TurnEvent,
   further: readonly Further[] = [],
-  deliveries = 0,
+  topics: readonly string[] = [],
 ): Promise<Sequence> {
-  const moved = await stampStep(work.tx, attempt.session, attempt, [event], deliveries, further);
+  const moved = await stampStep(work.tx, attempt.session, attempt, event, topics, further);
   if (moved === undefined) throw fenced();
   work.stored(moved);
-  if (deliveries > 0) work.wake({ kind: 'delivery' });
+  if (topics.length > 0) work.wake({ kind: 'delivery' });
   return moved.last;
 }
 
@@ -81,10 +81,23 @@ export function storeOutcome(
   const { index } = step;
   const further = [
     settling(tx, { session, turn, index }, outcome),
-    progressing(tx, turn),
+    progressing(tx, session, turn),
     ...(deliveries.length === 0 ? [] : [delivering(tx, { session, turn, step: index }, deliveries)]),
   ];
-  return storeStep(work, attempt, outcomeEvent(attempt, step, outcome, false), further, deliveries.length);
+  const topics = deliveries.map(({ topic }) => topic);
+  return storeStep(work, attempt, outcomeEvent(attempt, step, outcome, false), further, topics);
+}
+
+/** What came of a call was told by somebody who does not own the turn: its deliveries are due all the same. Behind the head's lock. */
+export async function deliver(
+  work: Work,
+  { session, turn, index }: Place,
+  deliveries: readonly NewDelivery[],
+): Promise<{ readonly number: number; readonly topic: string }[]> {
+  const first = await numberDeliveries(work.tx, session, deliveries.length);
+  await addDeliveries(work.tx, { session, turn, step: index, first }, deliveries);
+  work.wake({ kind: 'delivery' });
+  return deliveries.map(({ topic }, place) => ({ number: first + place, topic }));
 }
 
 /** The journal has what this very call would have written. */

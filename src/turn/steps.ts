@@ -1,6 +1,7 @@
 /** What the journal promises to workers: an effect happens once, whatever dies in between. */
 import type { Statements } from '../db/postgres.ts';
 import type { Sequence } from '../event/sequence.ts';
+import type { DeliveryPage, DeliveryRange } from '../outbox/session-deliveries.ts';
 import type { Intent, JournaledStep, NewDelivery, StepError, StepSettled, StepStart } from '../step/step.ts';
 import type { Attempt } from './turns.ts';
 
@@ -68,16 +69,22 @@ export interface Steps {
     work: (tx: Statements, key: string) => Promise<TransactionalResult>,
   ): Promise<{ readonly result: string; readonly isFromJournal: boolean; readonly sequence: Sequence | undefined }>;
 
+  /** What its effects have others told, the newest first. */
+  deliveries(session: string, range: DeliveryRange): Promise<DeliveryPage>;
+
   // operators
   doubts(limit: number): Promise<readonly DoubtfulStep[]>;
   /**
-   * A person says what happened: done, with the result, or not done, and then it may run. With `isResumed` the turn is made ready again. `step_unknown`, `step_settled`.
+   * A person says what happened: done, with the result and with what others are to be told of it, for the tool's own deliveries went with its
+   * outcome; or not done, and then it may run. With `isResumed` the turn is made ready again. `step_unknown`, `step_settled`.
    */
   resolve(
     session: string,
     turn: string,
     index: number,
-    verdict: { readonly outcome: 'done'; readonly result: unknown } | { readonly outcome: 'not_done' },
+    verdict:
+      | { readonly outcome: 'done'; readonly result: unknown; readonly deliveries?: readonly NewDelivery[] }
+      | { readonly outcome: 'not_done' },
     by: string,
     isResumed: boolean,
   ): Promise<void>;

@@ -36,7 +36,8 @@ export type Transact = <T>(what: string, work: (work: Work) => Promise<T>) => Pr
 
 /** What each of the pool's connections has; behind a pooler, each transaction sets it for itself. */
 const bounded = (tx: Statements) => tx`
-  select set_config('lock_timeout', ${`${limits.headLockWaitMs}ms`}::text, true), set_config('enable_seqscan', 'off', true)`;
+  select set_config('lock_timeout', ${`${limits.headLockWaitMs}ms`}::text, true), set_config('enable_seqscan', 'off', true),
+         set_config('enable_bitmapscan', 'off', true)`;
 
 export function createTransact(pool: Pool, { bus, log, metrics, prepare }: TransactionDependencies): Transact {
   return async (what, work) => {

@@ -1,8 +1,9 @@
 /** What is under way or needs a person, for whoever looks; nothing is decided by it. */
+import { limits } from '../base/limits.ts';
 import type { Statements } from '../db/postgres.ts';
 import type { StopMode, TurnState } from '../event/turn-state.ts';
 import type { SessionFilter } from '../ledger/session-filter.ts';
-import type { TurnError, TurnFigures, TurnStatus, TurnSummary } from './turns.ts';
+import type { Doubt, TurnError, TurnFigures, TurnStatus, TurnSummary } from './turns.ts';
 
 interface Row {
   readonly session: string;
@@ -16,6 +17,7 @@ interface Row {
   readonly maxAttempts: number | null;
   readonly since: string;
   readonly error: TurnError | null;
+  readonly doubts: readonly Doubt[] | null;
 }
 
 /** Only within the sessions that the caller may see. */
@@ -31,10 +33,20 @@ const columns = (sql: Statements) => sql`
   h.session, t.turn_id as turn, t.fence as attempt, coalesce(t.status, 'queued') as status, h.turn_state as state,
   case when h.turn_id = t.turn_id then h.worker_id end as worker, t.attempts as tries, t.max_attempts as "maxAttempts", t.error`;
 
+/** As many as one answer's calls can leave, by a partial index on what is in doubt: however long its journal is. */
+const doubts = (sql: Statements) => sql`
+  case when t.status = 'in_doubt' then
+    (select json_agg(d.doubt order by d.step_index)
+       from (select s.step_index, json_build_object('step', s.step_index, 'tool', s.tool, 'effect', s.effect) as doubt
+               from ledgerline.step s
+              where s.session = t.session and s.turn_id = t.turn_id and s.state = 'in_doubt'
+              order by s.step_index limit ${limits.callsPerAnswer}::int) d)
+  end as doubts`;
+
 /** Failed and not acknowledged, in doubt, or waiting for a decision; the longest first. By a partial index on just those. */
 export async function listAttention(sql: Statements, limit: number, filter: SessionFilter): Promise<TurnSummary[]> {
   const rows = await sql<Row[]>`
-    select ${columns(sql)}, ledgerline.utc_text(coalesce(t.ended_at, t.created_at)) as since
+    select ${columns(sql)}, ledgerline.utc_text(coalesce(t.ended_at, t.created_at)) as since, ${doubts(sql)}
       from ledgerline.turn t
       join ledgerline.session_head h on h.session = t.session and h.state <> 'deleted'
       join ledgerline.session s on s.session = t.session
@@ -54,7 +66,7 @@ export async function listActive(sql: Statements, limit: number, filter: Session
       union all
       select t.session, null from ledgerline.turn t where t.status = 'waiting' and t.acknowledged_at is null
     )
-    select ${columns(sql)}, ledgerline.utc_text(coalesce(a.since, t.created_at, s.last_activity_at)) as since
+    select ${columns(sql)}, ledgerline.utc_text(coalesce(a.since, t.created_at, s.last_activity_at)) as since, null as doubts
       from active a
       join ledgerline.session_head h on h.session = a.session
       join ledgerline.session s on s.session = h.session
@@ -76,6 +88,7 @@ const toSummary = (row: Row): TurnSummary => ({
   maxAttempts: row.maxAttempts ?? undefined,
   since: row.since,
   error: row.error ?? undefined,
+  doubts: row.doubts ?? [],
 });
 
 /** For the gauges: what an operator watches. */

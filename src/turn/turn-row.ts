@@ -100,9 +100,9 @@ export async function pauseTurn(
 }
 
 /** A step came to an end, so its try is the first without progress again: within the statement that moves the head. */
-export const progressing = (tx: Statements, turn: string) => tx`, progressed as (
+export const progressing = (tx: Statements, session: string, turn: string) => tx`, progressed as (
       update ledgerline.turn t set attempts = 1 from head h
-       where t.session = h.session and t.turn_id = ${turn}::text and t.attempts > 1
+       where t.session = ${session}::text and t.turn_id = ${turn}::text and t.attempts > 1
     )`;
 
 /** A person answered; the time that this took is not the turn's. */

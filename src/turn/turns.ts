@@ -3,6 +3,7 @@ import type { Cursor, Sequence } from '../event/sequence.ts';
 import type { NewEvent } from '../event/event.ts';
 import type { SessionFilter } from '../ledger/session-filter.ts';
 import type { TurnNow, TurnState } from '../event/turn-state.ts';
+import type { EffectClass } from '../step/step.ts';
 
 /** What becomes of a turn. `open` and `waiting` are not over. */
 export const turnStatuses = ['open', 'waiting', 'done', 'failed', 'cancelled', 'in_doubt'] as const;
@@ -117,6 +118,13 @@ export interface Settled {
   readonly sequence: Sequence | undefined;
 }
 
+/** A step that a person must resolve. */
+export interface Doubt {
+  readonly step: number;
+  readonly tool: string;
+  readonly effect: EffectClass;
+}
+
 export interface TurnSummary {
   readonly session: string;
   /** Undefined: it is queued and no worker has begun it. */
@@ -130,6 +138,8 @@ export interface TurnSummary {
   /** Since when it is as it is: `2026-11-30T04:00:00.000Z`. */
   readonly since: string;
   readonly error: TurnError | undefined;
+  /** Of a turn in doubt, in order; none when all are resolved, and it may be retried. */
+  readonly doubts: readonly Doubt[];
 }
 
 export interface TurnFigures {

@@ -51,6 +51,7 @@ export function createAttemptSteps(options: AttemptStepsOptions): AttemptSteps {
 
   const steps = createTurnSteps({
     attempt,
+    clock,
     tools: agent.tools,
     steps: turns.steps,
     flush: () => writer.flush(),

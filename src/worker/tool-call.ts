@@ -1,11 +1,13 @@
 /** One call of a tool, from the model's wish to what is certain of it: by the tool's class, and by what the journal has. */
+import type { Clock } from '../base/clock.ts';
 import { LedgerlineError } from '../base/errors.ts';
+import { limits } from '../base/limits.ts';
 import { stepKey } from '../step/step.ts';
 import type { Intent, NewDelivery, StepError, StepStart } from '../step/step.ts';
 import type { ModelCall, Steps } from '../turn/steps.ts';
 import type { Attempt } from '../turn/turns.ts';
 import { AgentError } from './agent-error.ts';
-import { effectOf, isToolError } from './tool.ts';
+import { ToolError, effectOf, isToolError } from './tool.ts';
 import type { OutsideCall, OutsideTool, Tools, TransactionalTool } from './tool.ts';
 import { faultsOf } from './tool-faults.ts';
 
@@ -17,6 +19,7 @@ export type Carried =
 
 export interface ToolCallOptions {
   readonly attempt: Attempt;
+  readonly clock: Clock;
   readonly tools: Tools;
   readonly steps: Pick<Steps, 'journal' | 'start' | 'settle' | 'transactional'>;
   /** Asks the journal, again if need be, for as long as the attempt lives. */
@@ -46,22 +49,31 @@ export async function carryOut(options: ToolCallOptions, index: number, call: Mo
 
 const failed = ({ code, message }: StepError) => ({ kind: 'failed', error: { code, message } }) as const;
 
-/** One commit, or none: a tool that throws has done nothing. */
+/** One commit, or none: a tool that throws, or that takes too long, has done nothing. */
 async function inTransaction(
   options: ToolCallOptions,
   index: number,
   intent: Intent,
   tool: TransactionalTool,
 ): Promise<Carried> {
-  const { attempt, steps, ask, tell } = options;
+  const { attempt, clock, steps, ask, tell } = options;
+  let late: ToolError | undefined;
+  /** Not `unavailable`, which is asked again: it would take as long again, until the turn is over. */
+  const inTime = (running: Promise<unknown>): Promise<unknown> =>
+    new Promise((resolve, reject) => {
+      const timer = clock.after(limits.toolMs, () => reject((late = tooSlow(intent.tool))));
+      running.finally(() => timer.cancel()).then(resolve, reject);
+    });
   try {
-    const { result } = await ask(() =>
-      steps.transactional(attempt, index, intent, async (tx, key) => {
+    const { result } = await ask(() => {
+      // It was rolled back, though its own statement may have kept that from being heard.
+      if (late !== undefined) throw late;
+      return steps.transactional(attempt, index, intent, async (tx, key) => {
         const deliveries: NewDelivery[] = [];
         const deliver = (topic: string, payload: unknown): void => void deliveries.push({ topic, payload });
-        return { result: await tool.run(intent.args, { tx, key, deliver }), deliveries };
-      }),
-    );
+        return { result: await inTime(tool.run(intent.args, { tx, key, deliver })), deliveries };
+      });
+    });
     return { kind: 'done', result };
   } catch (thrown) {
     if (isSettled(thrown)) return failedBefore(options, index, thrown);
@@ -72,6 +84,9 @@ async function inTransaction(
     return { kind, error };
   }
 }
+
+const tooSlow = (tool: string): ToolError =>
+  new ToolError('too_slow', `${tool} took longer than ${limits.toolMs / 1_000} s, and was rolled back.`);
 
 /** The journal has no result, for the call had failed: it has the error. */
 async function failedBefore(options: ToolCallOptions, index: number, refusal: LedgerlineError): Promise<Carried> {

@@ -36,11 +36,11 @@ export interface OutsideCall {
 }
 
 export interface TransactionalCall {
-  /** Commits with the journal, or not at all. Nothing in it may wait for anything outside this database. */
+  /** Commits with the journal, or not at all. Nothing in it may wait for anything outside this database; after 50 s it is rolled back, and the call has failed. */
   readonly tx: Statements;
   readonly key: string;
   /** What is to be published once the effect is committed, and because of it. */
-  deliver(topic: string, payload: unknown): void;
+  readonly deliver: (topic: string, payload: unknown) => void;
 }
 
 export interface Found {

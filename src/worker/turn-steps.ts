@@ -42,6 +42,8 @@ export function createTurnSteps(options: TurnStepsOptions): TurnSteps {
   const outcomes = new Map<number, Promise<CallOutcome>>();
   let answers = 0;
   let isAsking = false;
+  /** Calls that have not come back. */
+  let atWork = 0;
 
   async function model<Result>(
     request: unknown,
@@ -49,6 +51,10 @@ export function createTurnSteps(options: TurnStepsOptions): TurnSteps {
   ): Promise<ModelStep<Result>> {
     if (isAsking) {
       throw new LedgerlineError('malformed', 'a turn asks one model at a time: await its answer before the next');
+    }
+    // Asked without what came of them, it would ask for them again.
+    if (atWork > 0) {
+      throw new LedgerlineError('malformed', 'a model is asked when all calls have come back: await them before');
     }
     isAsking = true;
     try {
@@ -80,7 +86,7 @@ export function createTurnSteps(options: TurnStepsOptions): TurnSteps {
         journal.kept(index, answer.calls.length);
         return index;
       } catch (thrown) {
-        if (!isConflict(thrown)) throw thrown;
+        if (!isConflict(thrown)) throw told(thrown);
         journal.stale();
         if ((await journal.next()) === index) throw told(thrown);
       }
@@ -92,6 +98,7 @@ export function createTurnSteps(options: TurnStepsOptions): TurnSteps {
     const begun = outcomes.get(index);
     if (begun !== undefined) return begun;
     guardBegin();
+    atWork += 1;
     const work = flush().then(() => carryOut(options, index, one));
     const outcome = conclude(one, work);
     works.push(work);
@@ -102,7 +109,7 @@ export function createTurnSteps(options: TurnStepsOptions): TurnSteps {
   async function conclude(one: ModelCall, work: Promise<Carried>): Promise<CallOutcome> {
     let carried: Carried;
     try {
-      carried = await work;
+      carried = await work.finally(() => (atWork -= 1));
     } catch (thrown) {
       await all(() => works);
       return options.endFailed(told(thrown));
@@ -154,6 +161,11 @@ async function all(promises: () => readonly Promise<unknown>[]): Promise<void> {
 const isConflict = (thrown: unknown): thrown is LedgerlineError =>
   thrown instanceof LedgerlineError && thrown.code === 'step_conflict';
 
+const isFull = (thrown: unknown): thrown is LedgerlineError =>
+  thrown instanceof LedgerlineError && thrown.fields['limit'] === 'stepsPerTurn';
+
 /** No further attempt would find another journal, so the turn fails, where everybody sees why. */
 const told = (thrown: unknown): unknown =>
-  isConflict(thrown) ? new AgentError(thrown.code, thrown.message, { isRetryable: false, cause: thrown }) : thrown;
+  isConflict(thrown) || isFull(thrown)
+    ? new AgentError(thrown.code, thrown.message, { isRetryable: false, cause: thrown })
+    : thrown;

@@ -1,6 +1,7 @@
 /** Kill -9 at every point of a step: one refund, and one entry of it, whoever goes on. */
 import { expect, it } from 'vitest';
 import { call } from '../support/gateway-calls.ts';
+import { withSql } from '../support/ledger.ts';
 import { ORDER } from '../support/provider.ts';
 import { refundCrew } from '../support/refund-crew.ts';
 import { holdCommit } from '../support/stranger.ts';
@@ -104,6 +105,21 @@ it.each([
     expect(await crew.breaches()).toEqual([]);
   },
 );
+
+it('a worker in a keyed call, killed behind the effect, leaves it in doubt when its provider has forgotten the key meanwhile', async () => {
+  const crew = await refundCrew();
+  const held = crew.provider.hold('applied');
+  const session = await crew.asked('keyed');
+  const victim = await crew.employ();
+  await held.met();
+  await victim.kill();
+  await withSql(crew.url, async (sql) => {
+    await sql`update ledgerline.step set key_expires_at = clock_timestamp() - interval '1 second' where effect = 'keyed'`;
+  });
+  await crew.employ();
+  await crew.hears(session, 'turn.in_doubt');
+  expect([crew.provider.asked.length, crew.provider.applied.length]).toEqual([1, 1]); // never by itself again
+});
 
 it('of five calls that are killed when three are done, three come from the journal, and two run once [inngest#2775]', async () => {
   const crew = await refundCrew();

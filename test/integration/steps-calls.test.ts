@@ -1,6 +1,7 @@
 /** Calls of tools outside: begun before they are made, settled once, and after a crash treated as their class promises. */
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { limits } from '../../src/base/limits.ts';
+import { toCursor } from '../../src/event/sequence.ts';
 import type { EffectClass, Intent, StepStart } from '../../src/step/step.ts';
 import type { Steps } from '../../src/turn/steps.ts';
 import type { ClaimedTurn } from '../../src/turn/turns.ts';
@@ -184,6 +185,48 @@ describe('deliveries', () => {
       [1, 2, 3].flatMap((index) => [`${index} mail`, `${index} refund.issued`]),
     );
   });
+});
+
+describe('the event of a step that has others told', () => {
+  const deliveries = [
+    { topic: 'refund.issued', payload: { amount: 40 } },
+    { topic: 'mail', payload: 1 },
+  ];
+  const told = async (turn: ClaimedTurn) =>
+    (await stage.events(turn.session)).filter(({ type }) => type === 'step.done').map((event) => event.data as object);
+
+  test('names them by number, live as in the ledger [I2]', async () => {
+    const turn = await withAnswer(3);
+    const publish = vi.spyOn(stage.bus, 'publish');
+    await steps.start(turn, 1, refund('once'));
+    await steps.settle(turn, 1, refund('once'), { ...refunded, deliveries });
+    await steps.start(turn, 2, refund('once'));
+    await steps.settle(turn, 2, refund('once'), refunded);
+    await steps.transactional(turn, 3, refund('transactional'), () => Promise.resolve({ ...refunded, deliveries }));
+    const [, first, second, third] = await told(turn);
+    expect(first).toMatchObject({ step: 1, ...refunded, deliveries: numbered(1, 2) });
+    expect(second).not.toHaveProperty('deliveries');
+    expect(third).toMatchObject({ step: 3, deliveries: numbered(3, 4) });
+    const frames = publish.mock.calls.map(([, sent]) => ('frames' in sent ? String(sent.frames) : '')).join('');
+    const { events } = await stage.ledger.history(turn.session, { after: toCursor(3), limit: 5 });
+    expect(events).toHaveLength(5);
+    for (const envelope of events) expect(frames).toContain(envelope);
+  });
+
+  test('names none where the journal already had the outcome', async () => {
+    const turn = await stage.running();
+    await steps.start(turn, 0, refund('once'));
+    await steps.settle(turn, 0, refund('once'), { ...refunded, deliveries });
+    const next = await stage.lose(turn);
+    await steps.start(next, 0, refund('once'));
+    const [first, again] = await told(turn);
+    expect(first).toHaveProperty('deliveries');
+    expect(again).toMatchObject({ fromJournal: true });
+    expect(again).not.toHaveProperty('deliveries');
+  });
+
+  const numbered = (...numbers: readonly number[]) =>
+    numbers.map((number, index) => ({ number, topic: deliveries[index]?.topic }));
 });
 
 describe('a call whose attempt is gone', () => {

@@ -149,6 +149,17 @@ describe('a person who resolves a doubt', () => {
     expect(await steps.start(next, 0, wire)).toMatchObject({ kind: 'done' });
   });
 
+  test('as not done has it run at its index, though a later call stands behind it', async () => {
+    const turn = await stage.running();
+    await steps.start(turn, 0, wire);
+    await steps.start(turn, 1, { ...wire, effect: 'read' }); // side by side, and no answer has reserved either
+    await stage.expire(turn.session);
+    await stage.turns.recover();
+    await steps.resolve(turn.session, turn.turn, 0, notDone, 'ops', true);
+    const next = await stage.claimOne();
+    expect(await steps.start(next, 0, wire)).toMatchObject({ kind: 'run', isAgain: false });
+  });
+
   test('without resuming leaves the turn for later', async () => {
     const turn = await inDoubt();
     expect(await refusalOf(stage.turns.retry(turn.session, turn.turn, 'ops'))).toMatchObject({ code: 'turn_over' });

@@ -2,6 +2,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { limits } from '../../src/base/limits.ts';
 import type { Steps } from '../../src/turn/steps.ts';
+import type { ClaimedTurn } from '../../src/turn/turns.ts';
 import { countTo } from '../support/ledger.ts';
 import { refusalOf } from '../support/refusal.ts';
 import { eventually } from '../support/waits.ts';
@@ -82,6 +83,26 @@ describe("a model's answer", () => {
     expect(await steps.model(turn, 3, {}, noCalls)).toMatchObject({ state: 'done' });
   });
 
+  test.each(['read', 'keyed', 'once'] as const)(
+    'is refused while a call (%s) is open, whoever began it',
+    async (effect) => {
+      const call = { ...lookup, effect };
+      const message = `the step 2 (lookup_order, ${effect}) is open: start it again and settle it before the model is asked further`;
+      const open = { code: 'step_conflict', fields: { state: 'started' }, message };
+      const asking = (attempt: ClaimedTurn) => refusalOf(steps.model(attempt, 3, {}, noCalls));
+      const turn = await stage.running();
+      await steps.model(turn, 0, {}, answer);
+      await steps.start(turn, 2, call);
+      expect(await asking(turn)).toMatchObject(open);
+      await stage.turns.release(turn);
+      const next = await stage.claimOne(); // which does not come to the call
+      expect(await asking(next)).toMatchObject(open);
+      expect(await steps.model(next, 0, {}, answer)).toMatchObject({ state: 'done' }); // what the journal has is told again
+      await steps.settle(turn, 2, call, { result: 1 });
+      expect(await steps.model(next, 3, {}, noCalls)).toMatchObject({ state: 'done' });
+    },
+  );
+
   test('by many at once is one', async () => {
     const turn = await stage.running();
     const settled = await Promise.all(countTo(6).map(() => steps.model(turn, 0, {}, answer)));
@@ -105,6 +126,24 @@ describe("a model's answer", () => {
 });
 
 describe('the journal', () => {
+  test('has so many steps of a turn, and not more', async () => {
+    const turn = await stage.running();
+    const last = limits.stepsPerTurn - 1;
+    const one = { result: '1', calls: [{ call: 'c', tool: 't', args: {} }] };
+    const full = { code: 'too_large', fields: { limit: 'stepsPerTurn', max: limits.stepsPerTurn } };
+    expect(await refusalOf(steps.model(turn, last + 1, {}, noCalls))).toMatchObject(full);
+    expect(await refusalOf(steps.model(turn, last, {}, one))).toMatchObject(full);
+    expect(await refusalOf(steps.start(turn, last + 1, lookup))).toMatchObject(full);
+    await stage.sql(async (sql) => {
+      await sql`
+        insert into ledgerline.step (session, turn_id, step_index, kind, state, fence, request_hash, ended_at)
+        values (${turn.session}::text, ${turn.turn}::text, ${last - 1}::int, 'model', 'done', 1, '', clock_timestamp())`;
+    });
+    expect(await steps.model(turn, last, {}, noCalls)).toMatchObject({ state: 'done' });
+    await stage.say(turn.session, 'wait', { onBusy: 'steer' });
+    expect(await stage.turns.steer(turn)).toHaveLength(1); // what people say is never lost for that
+  });
+
   test('of a turn that there is not is told from one with nothing in it', async () => {
     const turn = await stage.running();
     expect(await steps.journal(turn.session, turn.turn)).toEqual([]);
@@ -146,6 +185,7 @@ describe('the journal', () => {
       [4, 'input', 'done', { decision: { approval: 'refund', decision: 'approved', by: 'maya', comment, sequence } }],
     ]);
     expect(await steps.start(again, 2, lookup)).toMatchObject({ kind: 'run' });
+    await steps.settle(again, 2, lookup, { result: 1 });
     expect(await steps.model(again, 5, {}, noCalls)).toMatchObject({ state: 'done' });
   });
 

@@ -33,34 +33,48 @@ const lost = async (turn: ClaimedTurn): Promise<void> => {
   await stage.turns.recover();
 };
 
-const ends: readonly [string, { policy?: 'once' }, (turn: ClaimedTurn) => Promise<unknown>][] = [
-  ['its worker fails it for good', {}, (turn) => stage.turns.fail(turn, error, false)],
-  ['its worker fails its one try', { policy: 'once' }, (turn) => stage.turns.fail(turn, error, true)],
-  ['its worker is lost in its one try', { policy: 'once' }, lost],
-  ['its worker finishes it', {}, (turn) => stage.turns.finish(turn, 'completed', [])],
+const stopped = { reason: 'stopped' };
+/** The last is the end that was asked for, as its event says it. */
+const ends: readonly [string, { policy?: 'once' }, (turn: ClaimedTurn) => Promise<unknown>, object][] = [
+  ['its worker fails it for good', {}, (turn) => stage.turns.fail(turn, error, false), { reason: 'failed', error }],
+  ['its worker fails its one try', { policy: 'once' }, (turn) => stage.turns.fail(turn, error, true), { error }],
+  ['its worker is lost in its one try', { policy: 'once' }, lost, { error: { code: 'worker_lost' } }],
+  ['its worker finishes it', {}, (turn) => stage.turns.finish(turn, 'completed', []), { reason: 'completed' }],
   [
     'it is stopped and its worker ends it',
     {},
     (turn) => stopAsked(turn).then(() => stage.turns.finish(turn, 'cancelled', [])),
+    stopped,
   ],
-  ['it is stopped and its worker gives it back', {}, (turn) => stopAsked(turn).then(() => stage.turns.release(turn))],
-  ['it is stopped and its worker is lost', {}, (turn) => stopAsked(turn).then(() => lost(turn))],
-  ['it is stopped between two attempts', {}, (turn) => stage.turns.release(turn).then(() => stopAsked(turn))],
-  ['its session is closed', {}, (turn) => stage.sessions.close(turn.session)],
+  [
+    'it is stopped and its worker gives it back',
+    {},
+    (turn) => stopAsked(turn).then(() => stage.turns.release(turn)),
+    stopped,
+  ],
+  ['it is stopped and its worker is lost', {}, (turn) => stopAsked(turn).then(() => lost(turn)), stopped],
+  [
+    'it is stopped between two attempts',
+    {},
+    (turn) => stage.turns.release(turn).then(() => stopAsked(turn)),
+    { ...stopped, by: 'maya' },
+  ],
+  ['its session is closed', {}, (turn) => stage.sessions.close(turn.session), { reason: 'closed' }],
 ];
 
 describe.each(['once', 'keyed', 'lookup'] as const)('a call with an effect (%s) that is open', (effect) => {
-  test.each(ends)('is in doubt when %s, and its turn is', async (_, more, end) => {
+  test.each(ends)('is in doubt when %s, and its turn is, which says so', async (_, more, end, asked) => {
     const turn = await begun(effect, more);
     await end(turn);
     const last = (await stage.events(turn.session)).slice(-2);
     expect(last).toMatchObject([
       { type: 'step.in_doubt', data: { turn: turn.turn, step: 0, effect } },
-      { type: 'turn.in_doubt', data: { turn: turn.turn, inputs: [1], step: 0 } },
+      { type: 'turn.in_doubt', data: { turn: turn.turn, inputs: [1], step: 0, ...asked } },
     ]);
     expect(await steps.doubts(10)).toMatchObject([{ session: turn.session, index: 0 }]);
     const listed = await stage.turns.list('attention', 10, { kind: 'all' });
-    expect(listed).toMatchObject([{ turn: turn.turn, status: 'in_doubt' }]);
+    const { reason, error: why = { code: reason } } = asked as { reason?: string; error?: object };
+    expect(listed).toMatchObject([{ turn: turn.turn, status: 'in_doubt', error: why }]);
     expect(await stage.claim()).toEqual([]);
   });
 });
@@ -72,6 +86,15 @@ describe('a call without one', () => {
     expect(await steps.doubts(10)).toEqual([]);
     expect(await stage.types(turn.session)).not.toContain('turn.in_doubt');
   });
+});
+
+test('a call that its attempt has left, and no end was asked for, says no other reason than its step', async () => {
+  const turn = await begun('once');
+  await lost(turn);
+  const [last] = (await stage.events(turn.session)).slice(-1);
+  expect(last).toMatchObject({ type: 'turn.in_doubt', data: { step: 0 } });
+  expect(Object.keys(last?.data ?? {})).toEqual(['turn', 'attempt', 'inputs', 'step']);
+  expect(await stage.turns.list('attention', 10, { kind: 'all' })).toMatchObject([{ error: undefined }]);
 });
 
 test('the end that met an open call has the same answer again, and keeps why and what was said', async () => {

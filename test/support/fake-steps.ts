@@ -2,6 +2,7 @@
 import { LedgerlineError } from '../../src/base/errors.ts';
 import { toSequence } from '../../src/event/sequence.ts';
 import { verdictOf } from '../../src/step/effect.ts';
+import type { Statements } from '../../src/db/postgres.ts';
 import { sealIntent } from '../../src/step/intent.ts';
 import { answerText, errorText, resultText } from '../../src/step/outcome.ts';
 import { stepKey } from '../../src/step/step.ts';
@@ -18,9 +19,14 @@ export interface FakeSteps extends WorkerSteps {
   /** Each operation meets the first before it is done, and the second before its answer leaves. */
   before: (what: string, index?: number) => Promise<void>;
   after: (what: string, index?: number) => Promise<void>;
+  /** What a transactional tool gets: nothing, unless the test gives it something. */
+  tx: Statements;
   /** As an attempt before has left it. */
   seed(index: number, more: Partial<JournaledStep>, intent?: Intent): void;
 }
+
+/** Takes every statement, and does nothing: what a tool writes is for the tests with a database. */
+export const anyTransaction = (() => Promise.resolve([])) as unknown as Statements;
 
 export function fakeSteps(owned: (attempt: Attempt) => void): FakeSteps {
   const rows = new Map<number, JournaledStep>();
@@ -77,6 +83,7 @@ export function fakeSteps(owned: (attempt: Attempt) => void): FakeSteps {
     deliveries: [],
     before: () => Promise.resolve(),
     after: () => Promise.resolve(),
+    tx: {} as never,
     seed: put,
     journal: () => operation('journal', undefined, () => [...rows.values()].toSorted((a, b) => a.index - b.index)),
     model: (attempt, index, _request, { result, calls }) =>
@@ -86,6 +93,8 @@ export function fakeSteps(owned: (attempt: Attempt) => void): FakeSteps {
         const row = rows.get(index);
         if (row?.result === text) return { state: 'done', sequence: undefined };
         if (index !== next()) throw new LedgerlineError('step_conflict', 'not the next index', { state: 'done' });
+        const open = [...rows.values()].find(({ state }) => state === 'started');
+        if (open !== undefined) throw new LedgerlineError('step_conflict', 'a call is open', { state: open.state });
         put(index, { kind: 'model', result: text, reserved: calls.length, fence: attempt.attempt });
         return { state: 'done', sequence };
       }),
@@ -127,7 +136,7 @@ export function fakeSteps(owned: (attempt: Attempt) => void): FakeSteps {
         const row = found(index, intent);
         if (row?.state === 'failed') throw new LedgerlineError('step_settled', 'it has failed', { state: row.state });
         if (row !== undefined) return { result: row.result ?? 'null', isFromJournal: true, sequence };
-        const { result, deliveries = [] } = await work({} as never, stepKey(attempt.turn, index));
+        const { result, deliveries = [] } = await work(self.tx, stepKey(attempt.turn, index));
         owned(attempt);
         put(index, { state: 'started', fence: attempt.attempt }, intent);
         settled(index, { result });

@@ -278,7 +278,7 @@ describe('a step in doubt', () => {
     const answer = await askInternal(gateway, 'POST', path, { outcome: 'not_done', resume: false });
     expect(answer).toEqual({ status: 200, body: {} });
     expect(taken).toEqual([
-      ['s1', 't1', 3, { outcome: 'done', result: { id: 're_1' } }, 'tester', true],
+      ['s1', 't1', 3, { outcome: 'done', result: { id: 're_1' }, deliveries: [] }, 'tester', true],
       ['s1', 't1', 4, { outcome: 'not_done' }, expect.any(String), false],
     ]);
   });
@@ -288,6 +288,8 @@ describe('a step in doubt', () => {
     [{ outcome: 'done', resume: true }, 'result'],
     [{ outcome: 'done', result: 1 }, 'resume'],
     [{ outcome: 'not_done', result: 1, resume: true }, 'body'],
+    [{ outcome: 'not_done', deliveries: [], resume: true }, 'body'],
+    [{ outcome: 'done', result: 1, deliveries: [{ topic: 'a b', payload: 1 }], resume: true }, 'deliveries[0].topic'],
   ])('%j is malformed at %s', async (body, where) => {
     await setUp(note);
     expect(await resolve(body)).toEqual(problem(400, 'malformed', { where }));

@@ -159,6 +159,53 @@ describe('a model', () => {
     expect(world.steps.rows.size).toBe(0);
   });
 
+  test('is asked when all calls have come back, and not before', async () => {
+    const [held, faults] = [gate(), [] as unknown[]];
+    const run: Run = async (turn) => {
+      const answer = await ask(turn);
+      const called = turn.calls(answer);
+      faults.push(await turn.model('y', never).catch((thrown: unknown) => thrown));
+      held.open();
+      await called;
+      await turn.model('y', () => Promise.resolve({ result: 'and more' }));
+    };
+    const asked: string[] = [];
+    const world = await atWork(
+      toolOf('once', asked, () => held.opened),
+      run,
+      (one) => answered(one),
+    );
+    expect(faults).toMatchObject([{ code: 'malformed', message: expect.stringContaining('await them') as unknown }]);
+    expect(asked).toHaveLength(1);
+    expect(world.endings).toMatchObject([{ kind: 'finished' }]);
+    expect([...world.steps.rows.values()].map(({ state }) => state)).toEqual(['done', 'done', 'done']);
+  });
+
+  test('whose answer finds a call that an attempt before has left open fails the turn for good', async () => {
+    const run: Run = async (turn) => {
+      await ask(turn);
+      await turn.model('y', () => Promise.resolve({ result: 'and more' })); // it has left out the call
+    };
+    const world = await atWork(toolOf('keyed', []), run, (one) => {
+      answered(one);
+      one.steps.seed(1, { state: 'started' }, intentOf('keyed'));
+    });
+    expect(world.endings).toMatchObject([{ kind: 'failed', error: { code: 'step_conflict' }, isRetryable: false }]);
+  });
+
+  test('whose turn has no room for another step fails it for good, and is not paid again', async () => {
+    let asked = 0;
+    const run: Run = async (turn) => {
+      await turn.model('x', () => Promise.resolve({ result: (asked += 1) }));
+    };
+    const world = await atWork({}, run, (one) => {
+      const full = new LedgerlineError('too_large', 'a turn has at most 10000 steps', { limit: 'stepsPerTurn' });
+      one.steps.before = (what) => (what === 'model' ? Promise.reject(full) : Promise.resolve());
+    });
+    expect(world.endings).toMatchObject([{ kind: 'failed', error: { code: 'too_large' }, isRetryable: false }]);
+    expect(asked).toBe(1);
+  });
+
   test('whose answer was under way when the attempt lost its turn is not kept', async () => {
     let fate = '';
     const run: Run = async (turn, { taken }) => {
@@ -368,6 +415,35 @@ describe('a call', () => {
     expect(asked).toEqual([]);
     expect(world.endings).toMatchObject([{ kind: 'failed', error: { code: 'step_conflict' }, isRetryable: false }]);
     expect(world.steps.rows.get(1)).toMatchObject(done);
+  });
+
+  test('that takes too long in its transaction is rolled back and has failed, which the model hears', async () => {
+    const outcomes: (CallOutcome | string)[] = [];
+    const forever = () => new Promise<never>(() => undefined);
+    const world = await atWork(toolOf('transactional', [], forever), refunding(outcomes), (one) => answered(one));
+    await world.clock.advance(limits.toolMs - 1_000);
+    expect(outcomes).toEqual([]);
+    await world.clock.advance(1_000);
+    expect(outcomes).toMatchObject([{ state: 'failed', error: { code: 'too_slow' } }]);
+    expect(world.steps.rows.get(1)).toMatchObject({ state: 'failed' });
+    expect(world.endings).toMatchObject([{ kind: 'finished' }]);
+  });
+
+  test('whose transaction is given up behind that is not made again', async () => {
+    const [outcomes, asked] = [[] as (CallOutcome | string)[], [] as string[]];
+    const tools = toolOf('transactional', asked, () => new Promise<never>(() => undefined));
+    const world = await atWork(tools, refunding(outcomes), (one) => {
+      answered(one);
+      const { transactional } = one.steps;
+      // Its statement outlasts the tool: the pool has given the connection up, and says no more than that.
+      Object.assign(one.steps, {
+        transactional: (...given: Parameters<typeof transactional>) =>
+          transactional(...given).catch(() => Promise.reject(away())),
+      });
+    });
+    await world.clock.advance(2 * limits.toolMs);
+    expect(outcomes).toMatchObject([{ state: 'failed', error: { code: 'too_slow' } }]);
+    expect(asked).toHaveLength(1);
   });
 
   test('has its deliveries committed with it, and none when it is rolled back', async () => {
