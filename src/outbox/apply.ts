@@ -3,7 +3,7 @@ import { transaction } from '../db/postgres.ts';
 import type { Sql, Statements } from '../db/postgres.ts';
 import type { Delivery } from './delivery.ts';
 import { bury, moveMark, noteLate, readKnown } from './inbox-row.ts';
-import { verdictOn } from './inbox-verdict.ts';
+import { rememberedAs, verdictOn } from './inbox-verdict.ts';
 import type { Verdict } from './inbox-verdict.ts';
 
 export type AppliedDelivery = Delivery & { readonly payload: string };
@@ -27,14 +27,16 @@ const isEffective = (delivery: Delivery, topics: ReadonlySet<string>): delivery 
 /** What `apply` throws rolls all of it back. */
 export function applyOnce(sql: Sql, delivery: Delivery, options: ApplyOptions): Promise<Applied> {
   const { consumer, topics, startsAnywhere, apply } = options;
+  const isItsOwn = isEffective(delivery, topics);
+  const memory = rememberedAs(delivery, !isItsOwn);
   return transaction(sql, async (tx) => {
-    if (!(await moveMark(tx, consumer, delivery, startsAnywhere))) {
+    if (!(await moveMark(tx, consumer, delivery, startsAnywhere, memory))) {
       const verdict = verdictOn(delivery, await readKnown(tx, consumer, delivery));
       if (verdict === 'conflict') await bury(tx, consumer, delivery, 'its number was another delivery’s');
       if (verdict !== 'late') return verdict;
-      if (!(await noteLate(tx, consumer, delivery))) return 'duplicate';
+      if (!(await noteLate(tx, consumer, delivery, memory))) return 'duplicate';
     }
-    if (!isEffective(delivery, topics)) return 'passed';
+    if (!isItsOwn) return 'passed';
     await apply(tx, delivery);
     return 'applied';
   });

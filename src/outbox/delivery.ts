@@ -42,6 +42,8 @@ export interface Received {
  * the order in which they were stored; every message at least once until it is acknowledged, so one that comes again may come behind later ones.
  */
 export interface DeliveryChannel {
+  /** What it has stored outlives this process. */
+  readonly isLasting: boolean;
   /** Sets up what it needs (a stream); idempotent. A broker that is away does not fail it: what follows looks again. */
   start(): Promise<void>;
   /** `isAgain`: it was stored before and was lost, so it is stored whatever the broker still remembers of it. */

@@ -8,18 +8,19 @@ import type { Known } from './inbox-verdict.ts';
 /**
  * Moves the mark from the number before to this one, and no other way, and remembers what moved it [I15]; false when this is not the next.
  * The mark's row stays locked, so that two processes never apply at the same time in one session; the primary key of the memory is
- * the tripwire behind it. `isFirst`: a session without a mark begins here.
+ * the tripwire behind it. `isFirst`: a session without a mark begins here. `memory`: as what it is remembered.
  */
 export async function moveMark(
   tx: Statements,
   consumer: string,
   delivery: Delivery,
   isFirst: boolean,
+  memory: string,
 ): Promise<boolean> {
   const { session, outboxSequence: number } = delivery;
   const remembered = (from: string) => tx`
     insert into ledgerline.inbox (consumer, session, outbox_sequence, identity)
-    select m.consumer, m.session, m.outbox_sequence, ${rememberedAs(delivery)}::text from ${tx(from)} m
+    select m.consumer, m.session, m.outbox_sequence, ${memory}::text from ${tx(from)} m
     returning 1`;
   const moved = await tx`
     with moved as (
@@ -50,10 +51,10 @@ export async function readKnown(tx: Statements, consumer: string, delivery: Deli
 }
 
 /** In the place of its tombstone; false when somebody else was first. */
-export async function noteLate(tx: Statements, consumer: string, delivery: Delivery): Promise<boolean> {
+export async function noteLate(tx: Statements, consumer: string, delivery: Delivery, memory: string): Promise<boolean> {
   const tombstone = rememberedAs({ ...delivery, payload: undefined });
   const rows = await tx`
-    update ledgerline.inbox set identity = ${rememberedAs(delivery)}::text, applied_at = clock_timestamp()
+    update ledgerline.inbox set identity = ${memory}::text, applied_at = clock_timestamp()
      where consumer = ${consumer}::text and session = ${delivery.session}::text
        and outbox_sequence = ${delivery.outboxSequence}::bigint and identity = ${tombstone}::text
     returning 1`;

@@ -19,8 +19,13 @@ export type Verdict =
 /** How the inbox remembers a tombstone: no identity begins so. */
 export const TOMBSTONE = '!';
 
-export const rememberedAs = ({ identity, payload }: Delivery): string =>
-  payload === undefined ? TOMBSTONE + identity : identity;
+/** How it remembers a delivery of which its number counted, and nothing else: its topic is of others. */
+const PASSED = '~';
+
+export const rememberedAs = ({ identity, payload }: Delivery, isPassed = false): string => {
+  if (payload === undefined) return TOMBSTONE + identity;
+  return isPassed ? PASSED + identity : identity;
+};
 
 /** Of a delivery that is not the next one. */
 export function verdictOn(delivery: Delivery, { mark, identity }: Known): Verdict {
@@ -28,5 +33,5 @@ export function verdictOn(delivery: Delivery, { mark, identity }: Known): Verdic
   // Forgotten: that is as long ago as the stream keeps anything.
   if (identity === undefined || identity === rememberedAs(delivery)) return 'duplicate';
   if (identity === TOMBSTONE + delivery.identity) return 'late';
-  return identity === delivery.identity ? 'duplicate' : 'conflict';
+  return identity === delivery.identity || identity === PASSED + delivery.identity ? 'duplicate' : 'conflict';
 }

@@ -17,7 +17,7 @@ import { sqlState } from '../db/postgres.ts';
 import type { Statements } from '../db/postgres.ts';
 import { applyOnce, passDead } from './apply.ts';
 import type { Applied, AppliedDelivery } from './apply.ts';
-import type { DeliveryChannel, Received } from './delivery.ts';
+import type { Delivery, DeliveryChannel, Received } from './delivery.ts';
 import { forgetApplied } from './inbox-row.ts';
 import { jetStreamChannel } from './jetstream-channel.ts';
 
@@ -39,7 +39,10 @@ export interface ConsumerOptions {
   readonly apply: (tx: Statements, delivery: AppliedDelivery) => Promise<void>;
   /** A delivery that threw so often, in one process, is kept in `inbox_dead`, and the session goes on. For ever, if left out. */
   readonly maxFailures?: number;
-  /** For a consumer that comes later than its sessions: the first delivery that it sees of one is its first. Else that is number 1. */
+  /**
+   * For a consumer that comes later than its sessions: the first delivery that it sees of one is its first. Else that is number 1. Let one
+   * process begin: of two that get a session's first two at the same time, one may begin with the second, and the first is passed.
+   */
   readonly startsAnywhere?: boolean;
   readonly log?: Log;
   readonly metrics?: InboxMetrics;
@@ -81,7 +84,9 @@ export function createConsumer(options: ConsumerOptions): Service {
   const channel = isOwnChannel
     ? jetStreamChannel({ url: from.natsUrl, subjectRoot: from.subjectRoot ?? 'ledgerline', log, clock })
     : from;
-  const rules = { consumer: name, topics: new Set(options.topics), startsAnywhere, apply: options.apply };
+  const rules = { consumer: name, topics: new Set(options.topics), apply: options.apply };
+  /** The lowest number of a session that is not applied: when it fails, the one behind it does not begin in its place. */
+  const firsts = new Map<string, number>();
   const stopping = new AbortController();
   /** How often the delivery that a session waits for has failed. */
   const failures = new Map<string, number>();
@@ -96,6 +101,13 @@ export function createConsumer(options: ConsumerOptions): Service {
 
   function open(): Pool {
     return createPool({ url: databaseUrl, connections, name: `ledgerline ${name}`, log, deadlineMs });
+  }
+
+  function rulesFor({ session, outboxSequence: number }: Delivery) {
+    if (!startsAnywhere) return { ...rules, startsAnywhere };
+    const first = Math.min(firsts.get(session) ?? number, number);
+    firsts.set(session, first);
+    return { ...rules, startsAnywhere: number === first };
   }
 
   /** What to do about one that threw. Postgres being away is no failure of the delivery. */
@@ -121,7 +133,9 @@ export function createConsumer(options: ConsumerOptions): Service {
       'a delivery is dead: it is kept in inbox_dead, and its session goes on',
     );
     const { message } = toError(thrown);
-    return inTurn(() => used.run('passing a dead delivery', (sql) => passDead(sql, delivery, rules, message)));
+    return inTurn(() =>
+      used.run('passing a dead delivery', (sql) => passDead(sql, delivery, rulesFor(delivery), message)),
+    );
   }
 
   function settle(received: Received, applied: Applied | 'dead'): void {
@@ -135,6 +149,7 @@ export function createConsumer(options: ConsumerOptions): Service {
       received.later(backoffMs(pause, timesDelivered - 1, clock.random()));
       return;
     }
+    firsts.delete(session);
     if (applied === 'conflict') {
       log.error(
         { session, outboxSequence, identity, streamSequence },
@@ -150,7 +165,9 @@ export function createConsumer(options: ConsumerOptions): Service {
   /** With several processes, the one before it is often in another's hands, and done in a moment. */
   async function applyInOrder(used: Pool, { delivery }: Received): Promise<Applied> {
     for (let waits = 0; ; waits += 1) {
-      const applied = await inTurn(() => used.run('applying a delivery', (sql) => applyOnce(sql, delivery, rules)));
+      const applied = await inTurn(() =>
+        used.run('applying a delivery', (sql) => applyOnce(sql, delivery, rulesFor(delivery))),
+      );
       if (applied !== 'hole' || stuck.has(delivery.session)) return applied;
       if (waits === deliveryLimits.holeWaits) {
         stuck.add(delivery.session);

@@ -30,26 +30,28 @@ export function jetStreamChannel(options: JetStreamChannelOptions): DeliveryChan
   const { replicas = 1, duplicateWindowMs = deliveryLimits.duplicateWindowMs } = options;
   const servers = parseServers(url);
   const streamName = streamOf(subjectRoot);
-  const connection = createConnection({ servers, subjectRoot, replicas, duplicateWindowMs, log });
+  const connection = createConnection({
+    servers,
+    subjectRoot,
+    replicas,
+    duplicateWindowMs,
+    publishDeadlineMs,
+    clock,
+    log,
+  });
 
   async function send(delivery: Delivery, isAgain: boolean): Promise<PublishOutcome> {
-    const { stream } = await connection.link();
+    const { publish } = await connection.link();
     const all = headers();
     for (const [name, value] of headersOf(delivery)) all.set(name, value);
-    const { seq } = await stream.publish(
-      deliverySubjectOf(subjectRoot, delivery.session),
-      Buffer.from(delivery.payload ?? ''),
-      {
-        headers: all,
-        timeout: publishDeadlineMs,
-        expect: { streamName },
-        ...(isAgain ? {} : { msgID: messageIdOf(delivery) }),
-      },
-    );
-    return { kind: 'stored', streamSequence: seq };
+    all.set('Nats-Expected-Stream', streamName);
+    if (!isAgain) all.set('Nats-Msg-Id', messageIdOf(delivery));
+    const subject = deliverySubjectOf(subjectRoot, delivery.session);
+    return { kind: 'stored', streamSequence: await publish(subject, Buffer.from(delivery.payload ?? ''), all) };
   }
 
   return {
+    isLasting: true,
     async start() {
       try {
         await connection.link();

@@ -1,6 +1,7 @@
 /** A connection to JetStream of the deliveries' own, made when it is needed, and again after a loss; with the stream in its place. */
 import { DebugEvents, DiscardPolicy, RetentionPolicy, StorageType, connect, nanos } from 'nats';
 import type { JetStreamClient, JetStreamManager, NatsConnection, StreamConfig } from 'nats';
+import type { Clock } from '../base/clock.ts';
 import { LedgerlineError, toError } from '../base/errors.ts';
 import { deliveryLimits } from '../base/delivery-limits.ts';
 import { limits } from '../base/limits.ts';
@@ -8,12 +9,15 @@ import type { Log } from '../base/log.ts';
 import { knock, nameOf } from '../base/nats-server.ts';
 import type { NatsServer } from '../base/nats-server.ts';
 import { detach } from '../base/service.ts';
+import { acknowledgedPublish } from './acknowledged.ts';
+import type { AcknowledgedPublish } from './acknowledged.ts';
 import { deliveryRootOf, streamOf } from './wire.ts';
 
 export interface Link {
   readonly client: NatsConnection;
   readonly stream: JetStreamClient;
   readonly manager: JetStreamManager;
+  readonly publish: AcknowledgedPublish;
 }
 
 export interface JetStreamConnection {
@@ -28,6 +32,8 @@ export interface JetStreamOptions {
   /** Copies of the stream, where it is made anew. An existing one stays as its operator made it. */
   readonly replicas: number;
   readonly duplicateWindowMs: number;
+  readonly publishDeadlineMs: number;
+  readonly clock: Clock;
   readonly log: Log;
 }
 
@@ -38,6 +44,8 @@ export function createConnection({
   subjectRoot,
   replicas,
   duplicateWindowMs,
+  publishDeadlineMs,
+  clock,
   log,
 }: JetStreamOptions): JetStreamConnection {
   const stopping = new AbortController();
@@ -68,7 +76,13 @@ export function createConnection({
     try {
       const manager = await client.jetstreamManager({ timeout: deliveryLimits.publishDeadlineMs });
       await setUpStream(manager);
-      return { client, manager, stream: client.jetstream({ timeout: deliveryLimits.publishDeadlineMs }) };
+      const stream = client.jetstream({ timeout: deliveryLimits.publishDeadlineMs });
+      return {
+        client,
+        manager,
+        stream,
+        publish: acknowledgedPublish(client, { deadlineMs: publishDeadlineMs, clock, log }),
+      };
     } catch (thrown) {
       await client.close();
       throw thrown;

@@ -80,8 +80,9 @@ export function localChannel({
   }
 
   return {
+    isLasting: false,
     start() {
-      log.warn('deliveries stay within this process: there is no broker, and what is under way ends with it');
+      log.info('deliveries stay within this process: there is no broker, and what is under way ends with it');
       return Promise.resolve();
     },
     publish(delivery) {

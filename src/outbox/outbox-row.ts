@@ -141,7 +141,7 @@ export async function markFates(sql: Statements, fates: readonly Fate[]): Promis
   }
 }
 
-/** One batch of what was published long ago; the rows that went. Who is dead stays until a person has looked at it. */
+/** One batch of what was published long ago; the rows that went. Who is dead stays until a person has taken note of it. */
 export async function forgetPublished(sql: Statements): Promise<number> {
   const [gone] = await sql<{ rows: number }[]>`
     with gone as (
@@ -149,7 +149,7 @@ export async function forgetPublished(sql: Statements): Promise<number> {
        where (session, outbox_sequence) in (
          select o.session, o.outbox_sequence from ledgerline.outbox o
           where o.created_at < statement_timestamp() - ${deliveryLimits.deliveryDays}::int * interval '1 day'
-            and o.published_at < statement_timestamp() - ${deliveryLimits.deliveryDays}::int * interval '1 day'
+            and coalesce(o.published_at, o.acknowledged_at) < statement_timestamp() - ${deliveryLimits.deliveryDays}::int * interval '1 day'
           order by o.created_at limit ${deliveryLimits.forgetRows}::int for update skip locked)
       returning 1
     )
@@ -169,6 +169,6 @@ export async function readOutboxFigures(sql: Statements): Promise<OutboxFigures>
     select count(*) filter (where o.dead_at is null) as unpublished, count(o.dead_at) as dead,
            coalesce(extract(epoch from clock_timestamp() - min(o.created_at) filter (where o.dead_at is null))::float8, 0) as "oldestSeconds"
       from ledgerline.outbox o
-     where o.published_at is null`;
+     where o.published_at is null and o.acknowledged_at is null`;
   return row ?? { unpublished: 0, oldestSeconds: 0, dead: 0 };
 }

@@ -13,6 +13,7 @@ import type { DeliveryChannel } from './delivery.ts';
 import { createLeases } from './leases.ts';
 import { busyShards, markFates, readOutboxFigures, readSessions, roundTrip } from './outbox-row.ts';
 import { publishInOrder } from './publish.ts';
+import { createRefill } from './refill.ts';
 import { createUpkeep } from './upkeep.ts';
 
 export interface RelayOptions {
@@ -66,6 +67,7 @@ export function createRelay({ pool, channel, clock, log, metrics, onHint, bounds
   const relay = randomId();
   const leases = createLeases({ pool, relay, clock, log, leaseMs, renewMs, onTaken: wake, onRenewed: showFigures });
   const upkeep = createUpkeep({ pool, channel, clock, log, owned: () => leases.owned() });
+  const refill = createRefill({ pool, channel, log, signal: stopping.signal });
 
   async function showFigures(): Promise<void> {
     const figures = await pool.run('counting deliveries', (sql) => readOutboxFigures(sql));
@@ -114,6 +116,7 @@ export function createRelay({ pool, channel, clock, log, metrics, onHint, bounds
   async function passOverAll(): Promise<boolean> {
     const owned = leases.owned();
     if (owned.length === 0) return false;
+    await refill(owned);
     const busy = await pool.run('looking for deliveries', (sql) => busyShards(sql, owned));
     // What one shard has published is marked before another's failure is told.
     const passes = await Promise.allSettled(busy.map(passOver));

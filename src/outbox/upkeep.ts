@@ -11,7 +11,7 @@ import { noteReconciled, reconcile, shardsToReconcile } from './reconcile.ts';
 
 export interface UpkeepOptions {
   readonly pool: Pool;
-  readonly channel: Pick<DeliveryChannel, 'stored'>;
+  readonly channel: Pick<DeliveryChannel, 'isLasting' | 'stored'>;
   readonly clock: Clock;
   readonly log: Log;
   readonly owned: () => readonly number[];
@@ -61,7 +61,8 @@ export function createUpkeep({ pool, channel, clock, log, owned }: UpkeepOptions
   return {
     start() {
       every(deliveryLimits.forgetMs, 'forgetting deliveries', forget);
-      every(deliveryLimits.reconcileLookMs, 'the reconcile', compare);
+      // One that ends with its process has lost what it held at the next start, and not before.
+      if (channel.isLasting) every(deliveryLimits.reconcileLookMs, 'the reconcile', compare);
     },
     async stop() {
       stopping.abort();

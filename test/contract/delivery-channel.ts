@@ -148,7 +148,8 @@ export function deliveryChannelContract(name: string, start: () => Promise<Chann
       await first.end();
       const { got } = collect();
       await eventually('it comes again', () => got.length > 0, AGAIN_MS);
-      expect(got[0]?.timesDelivered).toBeGreaterThan(1);
+      // Not how often: a broker does not count what it could not bring to whoever was gone.
+      expect(got[0]?.delivery).toEqual(delivery('s1', 1));
     });
 
     test('brings everything to each consumer, however late it comes', async () => {

@@ -4,6 +4,7 @@ import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { run as runProgram } from '../../src/cli/program.ts';
 import { freePort } from '../../src/db/postgres-process.ts';
+import { readOutboxFigures } from '../../src/outbox/outbox-row.ts';
 import { streamOf } from '../../src/outbox/wire.ts';
 import { freshRoot, onBroker, outboxStage } from '../support/outbox-stage.ts';
 import type { OutboxStage } from '../support/outbox-stage.ts';
@@ -128,6 +129,37 @@ test('a delivery is given up and sent after all; what is not there is a failure'
     code: 1,
     stderr: 'ledgerline: a has no delivery 9, or it was published more than a week ago\n',
   });
+});
+
+test('a dead delivery is acknowledged, and listed no more unless all are asked for', async () => {
+  await stage.add('a', [1, 2]);
+  expect(await run('ack', 'a', '1')).toMatchObject({
+    code: 1,
+    stderr: 'ledgerline: a has no delivery 1, or it is not dead: skip it first\n',
+  });
+  await run('skip', 'a', '1');
+  const relay = start('relay');
+  await isOut();
+  expect(await run('ack', 'a', '1')).toEqual({
+    code: 0,
+    stdout: '',
+    stderr: 'a: delivery 1 (topic) is acknowledged\n',
+  });
+  expect(await run('ack', 'a', '1')).toMatchObject({ code: 0 });
+  expect(await run()).toEqual({ code: 0, stdout: '', stderr: 'every delivery is out\n' });
+  expect((await run('--all')).stdout).toMatch(/^a +1 +topic +dead /m);
+  const figures = () => stage.sql(readOutboxFigures);
+  expect(await figures()).toMatchObject({ dead: 0 });
+  // It may be sent all the same, and then it is no more what was acknowledged.
+  await run('redrive', 'a', '1');
+  await isOut();
+  expect((await stage.rows('a')).map((row) => row.state)).toEqual(['published', 'published']);
+  await relay.stop();
+  await run('redrive', 'a', '1');
+  await stage.sql(async (sql) => {
+    await sql`update ledgerline.outbox set dead_at = clock_timestamp() where outbox_sequence = 1`;
+  });
+  expect(await figures()).toMatchObject({ dead: 1 });
 });
 
 test('a reconcile tells what the broker lost, and a running relay publishes it again', async () => {

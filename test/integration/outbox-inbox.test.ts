@@ -197,6 +197,20 @@ test('a consumer that comes later than its sessions begins where it is told to',
   expect(await stage.applied('a', 'strict')).toEqual([]);
 });
 
+test('a consumer that comes later begins with the first delivery that it sees, though that one fails at first', async () => {
+  let failures = 0;
+  const consumer = await stage.consumer(channel, {
+    startsAnywhere: true,
+    async apply(tx, { session, outboxSequence }) {
+      if (outboxSequence === 57 && (failures += 1) < 3) throw new Error('not yet');
+      await tx`insert into applied (consumer, session, number) values ('c', ${session}::text, ${outboxSequence}::bigint)`;
+    },
+  });
+  await publish(delivery('a', 57), delivery('a', 58));
+  await sees(consumer, 'applied', 2);
+  expect(await stage.applied('a')).toEqual([57, 58]);
+});
+
 test('what was applied long ago is forgotten, and is a duplicate all the same', async () => {
   const consumer = await stage.consumer(channel);
   await publish(delivery('a', 1), delivery('a', 2));

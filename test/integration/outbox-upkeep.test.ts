@@ -27,6 +27,7 @@ test('the broker is compared once a day, by whoever has the shard, and again if 
     const upkeep = createUpkeep({
       pool: stage.pool,
       channel: {
+        isLasting: true,
         stored(session) {
           asked.push(session);
           return stored();

@@ -32,6 +32,19 @@ describe('a consumer that is at 5', () => {
       'conflict',
     ],
     ['the tombstone of 3 is a duplicate', tombstone, delivery(3).identity, 'duplicate'],
+    ['3, of which it passed the number, is a duplicate', delivery(3), rememberedAs(delivery(3), true), 'duplicate'],
+    [
+      'the tombstone of 3, of which it passed the number, is a duplicate',
+      tombstone,
+      rememberedAs(delivery(3), true),
+      'duplicate',
+    ],
+    [
+      '3 where it passed the number of another is a conflict',
+      delivery(3),
+      rememberedAs({ ...delivery(3), identity: 'x' }, true),
+      'conflict',
+    ],
     ['the tombstone of 3 again is a duplicate', tombstone, rememberedAs(tombstone), 'duplicate'],
   ])('sees: %s', (_, given, identity, verdict) => expect(verdictOn(given, { mark: 5, identity })).toBe(verdict));
 
