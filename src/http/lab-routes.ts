@@ -6,12 +6,14 @@ import { sessionIdShape } from '../event/event.ts';
 import { START } from '../event/sequence.ts';
 import { appendBurst } from '../lab/burst.ts';
 import type { Appends } from '../lab/burst.ts';
+import type { CrashLab } from '../lab/crash-lab.ts';
 import type { Lab } from '../lab/lab.ts';
 import type { Sessions } from '../session/sessions.ts';
 import { appendRefusal, sessionClosed } from './append-route.ts';
 import { shapedBody } from './body.ts';
 import type { ReadJsonBody } from './body.ts';
 import type { App, AppContext } from './context.ts';
+import { mountCrashLab } from './crash-routes.ts';
 import { mount } from './dispatch.ts';
 import { sessionDeleted, sessionUnknown } from './door.ts';
 import type { Door, Gate, RequireReach } from './door.ts';
@@ -19,6 +21,7 @@ import type { Door, Gate, RequireReach } from './door.ts';
 /** A lab, and the gateway that it is in. */
 export interface MountedLab extends Appends {
   readonly lab: Lab;
+  readonly crashLab?: CrashLab | undefined;
 }
 
 export interface LabOptions {
@@ -38,8 +41,9 @@ const headCheckShape = z.strictObject({ isPaused: z.boolean() });
 
 export function mountLab(app: App, options: LabOptions): void {
   const { mounted, gate, readJsonBody, door } = options;
-  const { lab } = mounted;
+  const { lab, crashLab } = mounted;
 
+  if (crashLab !== undefined) mountCrashLab(app, { crashLab, gate, readJsonBody });
   mount(app, '/lab', { GET: gate('write', (c) => c.json(lab.state)) });
   mount(app, '/lab/head-check', {
     POST: gate('write', async (c) => {
