@@ -12,6 +12,7 @@ import type { ServerConfig } from './config.ts';
 import { createApps } from './http/app.ts';
 import { createListener } from './http/listener.ts';
 import { builtPage, readPageFiles } from './http/page-files.ts';
+import type { CrashLab } from './lab/crash-lab.ts';
 import type { Lab } from './lab/lab.ts';
 import { createLedger } from './ledger/postgres-ledger.ts';
 import { createRooms } from './room/rooms.ts';
@@ -31,10 +32,12 @@ export interface GatewayOverrides {
   readonly clock?: Clock;
   readonly bus?: Bus;
   readonly lab?: Lab;
+  /** In the lab, if there is one. */
+  readonly crashLab?: CrashLab;
 }
 
 export function createGateway(config: ServerConfig, log: Log, overrides: GatewayOverrides = {}): Gateway {
-  const { clock = systemClock, lab } = overrides;
+  const { clock = systemClock, lab, crashLab } = overrides;
   const metrics = createMetrics();
   const database = { url: config.databaseUrl, prepare: config.databasePrepare, log, metrics, clock };
   const { leaseMs, debounceMs } = config;
@@ -66,6 +69,7 @@ export function createGateway(config: ServerConfig, log: Log, overrides: Gateway
     page: readPageFiles(builtPage, { hasLab: lab !== undefined }),
     lab: lab && {
       lab,
+      crashLab,
       heard: (request) => sessions.append(request),
       unheard: (request) => append({ ledger, bus: lab.unheard, metrics, log, clock }, request),
     },

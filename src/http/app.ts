@@ -18,6 +18,7 @@ import { claimRoute } from './claim-route.ts';
 import type { App, AppEnvironment } from './context.ts';
 import { cors } from './cors.ts';
 import { decisionRoute } from './decision-route.ts';
+import { deliveriesRoute } from './deliveries-route.ts';
 import { mount } from './dispatch.ts';
 import { createDoor, createGate, createReach } from './door.ts';
 import type { Door, Gate, RequireReach, SessionHandler } from './door.ts';
@@ -135,6 +136,7 @@ function mountShared(app: App, common: Common, stream: SessionHandler, authentic
   mount(app, '/sessions/:session/decisions', { POST: door('send', decisionRoute(turns, readJsonBody)) });
   mount(app, '/sessions/:session/stop', { POST: door('send', stopRoute(turns, readJsonBody)) });
   mount(app, '/sessions/:session/read', { POST: door('read', readRoute(sessions, readJsonBody)) });
+  mount(app, '/sessions/:session/deliveries', { GET: door('read', deliveriesRoute(steps)) });
   mount(app, '/sessions/:session/turns/:turn/retry', { POST: door('write', retryRoute(turns)) });
   mount(app, '/sessions/:session/turns/:turn/rerun', { POST: door('write', rerunRoute(turns, readJsonBody)) });
   mount(app, '/sessions/:session/turns/:turn/acknowledge', { POST: door('write', acknowledgeRoute(turns)) });

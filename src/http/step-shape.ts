@@ -40,13 +40,15 @@ export const startShape = z
     message: 'only a keyed effect has a key that its provider forgets',
   });
 
+const deliveriesShape = z.array(z.strictObject({ topic: topicShape, payload: valueShape }));
+
 const ERROR_CODE_LENGTH = 128;
 export const settleShape = z
   .strictObject({
     ...intentMembers,
     result: z.unknown().optional(),
     error: z.strictObject({ code: z.string().min(1).max(ERROR_CODE_LENGTH), message: z.string() }).optional(),
-    deliveries: z.array(z.strictObject({ topic: topicShape, payload: valueShape })).optional(),
+    deliveries: deliveriesShape.optional(),
   })
   .refine(({ result, error }) => (result === undefined) !== (error === undefined), {
     message: 'a call has a result or an error, and not both',
@@ -59,7 +61,12 @@ export const settleShape = z
 export const resolveShape = z.discriminatedUnion(
   'outcome',
   [
-    z.strictObject({ outcome: z.literal('done'), result: valueShape, resume: z.boolean() }),
+    z.strictObject({
+      outcome: z.literal('done'),
+      result: valueShape,
+      deliveries: deliveriesShape.default([]),
+      resume: z.boolean(),
+    }),
     z.strictObject({ outcome: z.literal('not_done'), resume: z.boolean() }),
   ],
   'outcome is done or not_done',

@@ -33,6 +33,7 @@ export const turnSummary = (summary: TurnSummary) => ({
   maxAttempts: summary.maxAttempts ?? null,
   since: summary.since,
   error: summary.error === undefined ? null : { code: summary.error.code, message: summary.error.message },
+  doubts: summary.doubts.map(({ step, tool, effect }) => ({ step, tool, effect })),
 });
 
 export const settled = ({ state, status, sequence }: Settled) => ({ state, status, sequence: sequence ?? null });

@@ -11,6 +11,7 @@ import { createApps } from '../../src/http/app.ts';
 import type { AppDependencies, Apps } from '../../src/http/app.ts';
 import { createListener } from '../../src/http/listener.ts';
 import type { PageFiles } from '../../src/http/page-files.ts';
+import type { CrashLab } from '../../src/lab/crash-lab.ts';
 import type { Lab } from '../../src/lab/lab.ts';
 import type { TurnNow } from '../../src/event/turn-state.ts';
 import type { AppendRequest, Head, SessionRow } from '../../src/ledger/ledger.ts';
@@ -46,6 +47,7 @@ export interface StubOptions {
   readonly drainMs?: number;
   readonly page?: PageFiles;
   readonly lab?: Lab;
+  readonly crashLab?: CrashLab;
   /** Puts something in front of the apps. */
   readonly around?: (apps: Apps) => Apps;
 }
@@ -88,6 +90,7 @@ const unscriptedSteps: Steps = {
   start: missing,
   settle: missing,
   transactional: missing,
+  deliveries: missing,
   doubts: missing,
   resolve: missing,
 };
@@ -133,7 +136,7 @@ export async function startStubGateway(options: StubOptions = {}): Promise<StubG
     metrics,
     clock: systemClock,
     page: options.page,
-    lab: options.lab && { lab: options.lab, heard: append, unheard: append },
+    lab: options.lab && { lab: options.lab, crashLab: options.crashLab, heard: append, unheard: append },
   };
   const around = options.around ?? ((apps: Apps) => apps);
   const { publicApp, internalApp } = around(createApps(dependencies));

@@ -152,6 +152,7 @@ describe('the list of turns', () => {
     maxAttempts: 3,
     since: '2026-11-30T04:00:00.000Z',
     error: { code: 'worker_lost', message: 'lost' },
+    doubts: [{ step: 2, tool: 'charge', effect: 'once' }],
   };
   const setUp = async (): Promise<void> => {
     gateway = await startStubGateway({
