@@ -92,6 +92,18 @@ export function understood<Shape extends z.ZodType>(shape: Shape, answer: unknow
   throw new LedgerlineError('internal', `${url} answered, and not as Ledgerline does`, {}, error);
 }
 
+/** Asks the server for something, and understands its answer. */
+export async function post<Shape extends z.ZodType>(
+  context: Context,
+  path: string,
+  shape: Shape,
+  body?: object,
+): Promise<z.infer<Shape>> {
+  const target = await anyTarget(context);
+  const answer = await request(target, { method: 'POST', path, stop: context.stop, ...(body && { body }) });
+  return understood(shape, answer, target.url + path);
+}
+
 const problemShape = z.object({ type: z.string(), title: z.string().optional(), detail: z.string().optional() });
 const codeShape = z.enum(errorCodes);
 

@@ -8,12 +8,17 @@ import { readDatabaseConfig, readRelayConfig } from '../config.ts';
 import { createPool } from '../db/pool.ts';
 import type { Pool } from '../db/pool.ts';
 import { jetStreamChannel } from '../outbox/jetstream-channel.ts';
-import { listDeliveries, redrive, skip } from '../outbox/operate.ts';
-import type { DeliverySummary } from '../outbox/operate.ts';
+import type { DeliverySummary } from '../outbox/delivery-summary.ts';
+import { acknowledge, listDeliveries, redrive, skip } from '../outbox/operate.ts';
 import { reconcile } from '../outbox/reconcile.ts';
 import { sessionArgument } from './arguments.ts';
 import type { Context } from './context.ts';
 import { table } from './table.ts';
+
+interface ListOptions {
+  readonly all?: true;
+  readonly json?: true;
+}
 
 export function deliveriesCommand(context: Context): Command {
   const command = new Command('deliveries')
@@ -22,6 +27,7 @@ export function deliveriesCommand(context: Context): Command {
       'Lists the deliveries that wait, are refused or are dead, the longest first. Needs DATABASE_URL. The commands below settle ' +
         'them; a running relay does the rest.',
     )
+    .option('--all', 'list those that are dead and acknowledged, too')
     .option('--json', 'print one line of JSON a delivery')
     .addHelpText(
       'after',
@@ -29,10 +35,11 @@ export function deliveriesCommand(context: Context): Command {
 Examples:
   ledgerline deliveries
   ledgerline deliveries redrive run-42 7
+  ledgerline deliveries ack run-42 7
   ledgerline deliveries reconcile
 `,
     )
-    .action((options: { json?: true }) => list(context, options.json === true));
+    .action((options: ListOptions) => list(context, options));
   const about = (name: string, summary: string, description: string, act: Act): void => {
     const one = new Command(name).summary(summary).description(description);
     one
@@ -52,6 +59,12 @@ Examples:
     'give one up',
     'Gives up a delivery that waits: consumers are told to pass its number, and what waits behind it goes on.',
     skipOne,
+  );
+  about(
+    'ack',
+    'take a dead one off the list',
+    'Takes a dead delivery off the list. It can be published again for as long as it is kept: a week.',
+    acknowledgeOne,
   );
   command.addCommand(
     new Command('reconcile')
@@ -84,17 +97,17 @@ async function withDatabase<T>(context: Context, work: (pool: Pool) => Promise<T
   }
 }
 
-async function list(context: Context, isJson: boolean): Promise<void> {
+async function list(context: Context, { all, json }: ListOptions): Promise<void> {
   const { output } = context;
   const deliveries = await withDatabase(context, (pool) =>
-    pool.run('listing deliveries', (sql) => listDeliveries(sql)),
+    pool.run('listing deliveries', (sql) => listDeliveries(sql, all === true)),
   );
   if (deliveries.length === 0) {
     output.note('every delivery is out');
     return;
   }
   await output.print(
-    isJson ? deliveries.map((delivery) => `${JSON.stringify(delivery)}\n`).join('') : tableOf(deliveries),
+    json === true ? deliveries.map((delivery) => `${JSON.stringify(delivery)}\n`).join('') : tableOf(deliveries),
   );
   if (deliveries.length === deliveryLimits.deliveriesPerList) {
     output.note(`these are the first ${deliveries.length}; there may be more`);
@@ -129,6 +142,14 @@ const skipOne: Act = async (context, session, which) => {
   );
   if (found === undefined) throw unknown(session, which, 'or it does not wait any more');
   context.output.note(`${session}: delivery ${which} (${found.topic}) is given up`);
+};
+
+const acknowledgeOne: Act = async (context, session, which) => {
+  const found = await withDatabase(context, (pool) =>
+    pool.run('acknowledging a delivery', (sql) => acknowledge(sql, session, which)),
+  );
+  if (found === undefined) throw unknown(session, which, 'or it is not dead: skip it first');
+  context.output.note(`${session}: delivery ${which} (${found.topic}) is acknowledged`);
 };
 
 const unknown = (session: string, which: number, or: string): LedgerlineError =>

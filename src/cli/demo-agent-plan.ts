@@ -1,57 +1,59 @@
-/** What the demo's scripted agent makes of a message (pure): it talks, or it does something that a person must approve. */
+/** What the demo's scripted agent makes of a message, and of what came of its calls (pure). */
+import { euros, findOrder, orderIn } from '../example/order.ts';
+import { refundShape } from '../example/refund-tools.ts';
+import type { CallOutcome } from '../worker/agent-steps.ts';
 
-export type Plan =
-  | { readonly kind: 'talk'; readonly text: string }
-  | {
-      readonly kind: 'act';
-      readonly thought: string;
-      readonly order: string;
-      readonly tool: string;
-      readonly args: object;
-      /** What the person who decides is told. */
-      readonly reason: string;
-      /** What the tool comes to when it may run. */
-      readonly result: object;
-      readonly found: string;
-      readonly done: string;
-      readonly declined: string;
-    };
-
-/** The first one that a message speaks of. */
-const acts = [
-  { words: /\brefund/i, tool: 'refunds.create', verb: 'refund', past: 'refunded', extra: { amount: '49.00 EUR' } },
-  { words: /\bcancel/i, tool: 'orders.cancel', verb: 'cancel', past: 'cancelled', extra: {} },
-  { words: /\b(?:delete|remove|erase)\b/i, tool: 'orders.delete', verb: 'delete', past: 'deleted', extra: {} },
-] as const;
-
-const AN_ORDER = '58213';
-
-export const asksForAct = (text: string): boolean => acts.some(({ words }) => words.test(text));
-
-export function planFor(text: string): Plan {
-  const act = acts.find(({ words }) => words.test(text));
-  if (act === undefined) return { kind: 'talk', text: talk(text) };
-  const order = /\b\d{3,10}\b/.exec(text)?.[0] ?? AN_ORDER;
-  const args = { order, ...act.extra };
-  return {
-    kind: 'act',
-    thought:
-      `They want me to ${act.verb} order ${order}. First I look the order up; then I must ask, because this changes ` +
-      'something that I cannot take back.',
-    order,
-    tool: act.tool,
-    args,
-    reason: `The agent wants to ${act.verb} order ${order}.`,
-    result: { order, status: act.past },
-    found:
-      `I found order ${order}: one Aurelia 400, delivered this morning. To ${act.verb} it I need the approval of a person, so I ` +
-      'stop here and wait. While I wait nothing of me is running: you may restart everything and decide tomorrow.',
-    done: `Done: order ${order} is ${act.past}. You approved it, so it ran once, and the answer goes on in the same turn.`,
-    declined: `All right, I leave order ${order} as it is. Nothing was changed.`,
-  };
+export interface Plan {
+  readonly thought: string;
+  readonly text: string;
+  readonly calls: readonly { readonly tool: string; readonly args: object }[];
 }
 
 const QUOTED_LENGTH = 80;
+const REFUND = /\brefund/i;
+/** What people ask of a shop, and this agent has no tool for. */
+const BEYOND = /\b(?:cancel|delete|remove|erase)\b/i;
+
+export const asksForRefund = (text: string): boolean => REFUND.test(text);
+
+export function planFor(text: string): Plan {
+  if (!asksForRefund(text)) return { thought: '', text: BEYOND.test(text) ? beyond : talk(text), calls: [] };
+  const order = orderIn(text);
+  const lookup = { tool: 'lookup_order', args: { order } };
+  const cents = findOrder(order)?.depositCents;
+  if (cents === undefined) {
+    return { thought: `They want a refund of order ${order}. I look it up first.`, text: '', calls: [lookup] };
+  }
+  return {
+    thought:
+      `They want me to refund order ${order}. I look the order up; then I must ask, because money that is given back ` +
+      'is gone.',
+    text:
+      `I look order ${order} up, and then I ask whether I may refund the deposit of its box, ${euros(cents)}. That takes the ` +
+      'approval of a person, so I stop there and wait. While I wait nothing of me is running: you may kill everything and ' +
+      'decide tomorrow.',
+    calls: [lookup, { tool: 'issue_refund', args: { order, cents } }],
+  };
+}
+
+export function replyTo(outcomes: readonly CallOutcome[]): string {
+  const failed = outcomes.find((outcome) => outcome.state === 'failed');
+  if (failed?.error.code === 'denied')
+    return `All right: ${failed.error.message} Nothing was refunded, and nothing was written.`;
+  if (failed !== undefined) return `${failed.error.message} So I refund nothing. Ask me to *refund order 7731*.`;
+  const refund = outcomes.find(({ call }) => call.tool === 'issue_refund');
+  const { success, data } = refundShape.safeParse(refund?.call.args);
+  if (!success) return 'I found the order, and changed nothing.';
+  return (
+    `Done: ${euros(data.cents)} of order ${data.order} are refunded. The row of the refund, its place in the journal and the ` +
+    'delivery to the bookkeeping were one commit, so it happened once, whatever had died meanwhile; and the bookkeeping posts it ' +
+    'once, however often it is told.'
+  );
+}
+
+const beyond =
+  'That I cannot do, and I would rather say so than pretend: I have two tools, one that looks an order up, and one that refunds. ' +
+  'Ask me to *refund order 7731*, and you will see both.';
 
 function talk(text: string): string {
   const line = text.replaceAll(/\s+/g, ' ').trim();

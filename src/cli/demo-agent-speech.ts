@@ -1,6 +1,6 @@
-/** How the demo's agent speaks, thinks and uses tools: at the pace of a model, listening between its sentences. */
+/** How the demo's agent speaks and thinks: at the pace of a model, listening between its sentences. */
 import { sleep } from '../base/clock.ts';
-import type { AgentInput, AgentTurn } from '../worker/agent-turn.ts';
+import type { AgentTurn } from '../worker/agent-turn.ts';
 
 /** Waits so long, or throws why there is nothing to wait for any more. */
 export type Pause = (delayMs: number, signal: AbortSignal) => Promise<void>;
@@ -10,21 +10,20 @@ export const atItsPace: Pause = async (delayMs, signal) => {
   signal.throwIfAborted();
 };
 
-export interface Said {
-  readonly text: string;
-  /** What somebody threw in; the rest was not said. */
-  readonly joined: readonly AgentInput[];
-}
-
-export async function speak(turn: AgentTurn, message: string, text: string, pause: Pause): Promise<Said> {
+/** Resolves with what was said: less than the text when somebody threw something in. */
+export async function speak(
+  turn: AgentTurn,
+  message: string,
+  text: string,
+  { pause, listen }: { readonly pause: Pause; readonly listen: () => Promise<boolean> },
+): Promise<string> {
   let said = '';
   for (const sentence of sentences(text)) {
     await recite(turn, message, sentence, pause);
     said += sentence;
-    const joined = said === text ? [] : await turn.steering();
-    if (joined.length > 0) return { text: said, joined };
+    if (said !== text && (await listen())) return said.trimEnd();
   }
-  return { text, joined: [] };
+  return text;
 }
 
 /** The same, and hears nothing. */
@@ -39,20 +38,6 @@ async function utter(turn: AgentTurn, type: string, message: string, text: strin
     await turn.append(type, { message, text: token });
     await pause(tokenMs(token, index), turn.signal);
   }
-}
-
-export interface ToolRun {
-  readonly tool: string;
-  readonly args: object;
-  readonly takesMs: number;
-  readonly result: object;
-}
-
-export async function runTool(turn: AgentTurn, call: string, run: ToolRun, pause: Pause): Promise<void> {
-  const { tool, args, takesMs, result } = run;
-  await turn.append('tool.call', { call, tool, args });
-  await pause(takesMs, turn.signal);
-  await turn.append('tool.result', { call, result });
 }
 
 /** With the space that follows each. */

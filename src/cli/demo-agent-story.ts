@@ -1,67 +1,60 @@
-/** What the demo's agent does about a message of the story: beat by beat, through the same door as every agent. */
+/** The demo's agent in the story: it says and asks for what the script has it say, beat by beat, as a model would. */
 import { AgentError } from '../worker/agent-error.ts';
-import type { AgentInput, AgentTurn, FinalEvent } from '../worker/agent-turn.ts';
-import { recite, runTool, speak, think } from './demo-agent-speech.ts';
+import type { AgentTurn } from '../worker/agent-turn.ts';
+import { recite, speak, think } from './demo-agent-speech.ts';
 import type { Pause } from './demo-agent-speech.ts';
-import { approvalOf } from './demo-cast.ts';
+import type { Ask, Round } from './demo-agent-ask.ts';
 import type { Beat, Exchange } from './demo-script.ts';
 
 /** Before each beat. */
-const BREATH_MS = 600;
+const BREATH_MS = 800;
 /** Long enough to see that nothing comes any more. */
 const SILENCE_MS = 2_500;
 /** What a try before did is done again so many times faster: nobody wants to read it twice. */
 const HASTE = 5;
 
-export interface Played {
-  readonly final: readonly FinalEvent[];
-  /** What somebody threw in; the rest of the story was not played. */
-  readonly joined: readonly AgentInput[];
-}
-
-export async function playStory(turn: AgentTurn, { beats }: Exchange, pace: Pause): Promise<Played> {
-  const approval = approvalOf(turn.turn);
-  const pause: Pause = turn.tryNumber === 1 ? pace : (delayMs, signal) => pace(delayMs / HASTE, signal);
-  let count = 0;
-  const id = (what: string): string => `${turn.turn}:${turn.attempt}:${what}-${(count += 1)}`;
-
-  async function play(part: readonly Beat[]): Promise<Played> {
-    for (const beat of part) {
+/** Between two beats and two sentences it listens; when somebody speaks, its part is over. */
+export function playStory({ beats }: Exchange, pace: Pause): Ask {
+  return async ({ turn, message, rounds, listen }) => {
+    const pause: Pause = turn.tryNumber === 1 ? pace : (delayMs, signal) => pace(delayMs / HASTE, signal);
+    let thought = '';
+    let text = '';
+    for (const beat of answerAt(beats, rounds)) {
       await pause(BREATH_MS, turn.signal);
       switch (beat.kind) {
         case 'thought':
-          await think(turn, id('thought'), beat.text, pause);
-          break;
-        case 'tool':
-          await runTool(turn, id('call'), beat, pause);
+          await think(turn, `${message}:thought`, beat.text, pause);
+          thought = beat.text;
           break;
         case 'fragment':
-          if (turn.tryNumber === 1) return breakOff(turn, id('answer'), beat.text, pace);
+          if (turn.tryNumber === 1) return breakOff(turn, message, beat.text, pace);
           break;
+        case 'answer':
+          text = await speak(turn, message, beat.text, { pause: pace, listen });
+          if (text !== beat.text) return { result: { thought, text, isStory: true } };
+          break;
+        case 'tool':
         case 'approval': {
-          const { tool, args, reason } = beat;
-          const { decision } = await turn.approve(approval, { tool, args, reason });
-          return play(beat[decision]);
-        }
-        case 'answer': {
-          const message = id('answer');
-          const said = await speak(turn, message, beat.text, pace);
-          const data = { message, role: 'assistant', content: said.text.trimEnd() };
-          const completed = { type: 'message.completed', data };
-          if (said.joined.length === 0 && beat === part.at(-1)) return { final: [completed], joined: [] };
-          await turn.append(completed.type, completed.data);
-          if (said.joined.length > 0) return { final: [], joined: said.joined };
+          if (await listen()) return { result: { thought, text, isStory: true } };
+          const { tool, args } = beat;
+          return { result: { thought, text, isStory: true }, calls: [{ call: `${message}:${tool}`, tool, args }] };
         }
       }
-      const joined = await turn.steering();
-      if (joined.length > 0) return { final: [], joined };
     }
-    return { final: [], joined: [] };
-  }
+    return { result: { thought, text, isStory: true } };
+  };
+}
 
-  // What stands before a decision was done by the attempt that asked.
-  const asking = beats.findIndex(({ kind }) => kind === 'approval');
-  return play(turn.decisions.has(approval) ? beats.slice(asking) : beats);
+/** The beats of the next answer. Each ends with its call; which ones follow the refund depends on what came of that. */
+function answerAt(beats: readonly Beat[], rounds: readonly Round[]): readonly Beat[] {
+  const refund = rounds.flatMap(({ outcomes }) => outcomes).find(({ call }) => call.tool === 'issue_refund');
+  const way = refund?.state === 'done' ? 'approved' : 'denied';
+  const answers: Beat[][] = [[]];
+  for (const beat of beats.flatMap((one) => (one.kind === 'approval' ? [one, ...one[way]] : [one]))) {
+    answers.at(-1)?.push(beat);
+    if (beat.kind === 'tool' || beat.kind === 'approval') answers.push([]);
+  }
+  return answers[rounds.length] ?? [];
 }
 
 async function breakOff(turn: AgentTurn, message: string, text: string, pause: Pause): Promise<never> {

@@ -18,5 +18,23 @@ export function exchangeOf({ key, by }: Pick<AgentInput, 'key' | 'by'>): Exchang
   return position === undefined ? undefined : demoScript[Number(position) - 1];
 }
 
+/** What a person is asked about a step. */
+export const approvalOf = (turn: string, step: number, isStory = false): string =>
+  `${turn}:${step}${isStory ? ':story' : ''}`;
+
+/** The step that a question is about. */
+export const stepOf = (approval: string): number => Number(/:(\d+)(?::story)?$/.exec(approval)?.[1] ?? -1);
+
+/** Each of the story's answers has one call: the indices go in pairs. */
+const STORY_STEP = 2 * questionPlace() + 1;
+
 /** The one question of the story in a turn. */
-export const approvalOf = (turn: string): string => `${turn}:story`;
+export const storyApproval = (turn: string): string => approvalOf(turn, STORY_STEP, true);
+
+function questionPlace(): number {
+  const asking =
+    demoScript.map(({ beats }) => beats).find((beats) => beats.some(({ kind }) => kind === 'approval')) ?? [];
+  return asking
+    .filter(({ kind }) => kind === 'tool' || kind === 'approval')
+    .findIndex(({ kind }) => kind === 'approval');
+}

@@ -1,4 +1,6 @@
 /** The story of the demo: a customer reports a damaged delivery; a support agent looks into it, asks for leave, and answers. */
+import { DEMO_ORDER, euros, findOrder } from '../example/order.ts';
+import { questionOf } from '../example/refund-tools.ts';
 
 /** What the customer says, and what the agent does about it. */
 export interface Exchange {
@@ -14,6 +16,8 @@ export type Beat =
   | {
       readonly kind: 'tool';
       readonly tool: string;
+      /** What it promises; `lookup_order` is the example's own, and real. */
+      readonly effect: 'read' | 'keyed';
       readonly args: object;
       readonly takesMs: number;
       readonly result: object;
@@ -28,14 +32,14 @@ export type Beat =
       readonly denied: readonly Beat[];
     };
 
-const refund = {
-  tool: 'refunds.create',
-  args: { order: '58213', amount: '9.95 EUR', reason: 'transit damage' },
-} as const;
+const DEPOSIT_CENTS = findOrder(DEMO_ORDER)?.depositCents ?? 0;
+
+const refund = { tool: 'issue_refund', args: { order: DEMO_ORDER, cents: DEPOSIT_CENTS } } as const;
 
 const bookCourier: Beat = {
   kind: 'tool',
-  tool: 'couriers.book',
+  tool: 'book_courier',
+  effect: 'keyed',
   args: { sku: 'TANK-400', from: 'Utrecht-Noord', to: '3511', window: 'today' },
   takesMs: 2_200,
   result: { booking: 'CB-90417', window: '16:00 to 18:00', tracking: 'https://track.example/CB-90417' },
@@ -44,28 +48,23 @@ const bookCourier: Beat = {
 export const demoScript: readonly Exchange[] = [
   {
     question:
-      'Hi, my espresso machine arrived this morning (order 58213) and the water tank is cracked right across the bottom. ' +
+      'Hi, my espresso machine arrived this morning (order 7731) and the water tank is cracked right across the bottom. ' +
       'I have guests on Saturday and was counting on it. What can you do?',
     beats: [
       {
         kind: 'thought',
         text:
-          'The customer reports a cracked water tank on order 58213 and needs a working machine by Saturday. Before I offer ' +
+          'The customer reports a cracked water tank on order 7731 and needs a working machine by Saturday. Before I offer ' +
           'anything I should see what was ordered, when it was delivered, and whether the tank can be sent as a part or the ' +
           'whole machine has to be replaced. A part would be faster than a swap, if it is in stock close to them.',
       },
       {
         kind: 'tool',
-        tool: 'orders.lookup',
-        args: { order: '58213' },
-        takesMs: 1_400,
-        result: {
-          order: '58213',
-          placed: '2026-11-23',
-          delivered: '2026-11-30T08:41:00+01:00',
-          items: [{ sku: 'ESP-400-BK', name: 'Aurelia 400 espresso machine', quantity: 1, price: '489.00 EUR' }],
-          shipping: { city: 'Utrecht', postcode: '3511', carrier: 'PostNL', paid: '9.95 EUR' },
-        },
+        tool: 'lookup_order',
+        effect: 'read',
+        args: { order: DEMO_ORDER },
+        takesMs: 900,
+        result: findOrder(DEMO_ORDER) ?? {},
       },
       {
         kind: 'thought',
@@ -75,7 +74,8 @@ export const demoScript: readonly Exchange[] = [
       },
       {
         kind: 'tool',
-        tool: 'stock.check',
+        tool: 'check_stock',
+        effect: 'read',
         args: { skus: ['TANK-400', 'ESP-400-BK'], near: '3511' },
         takesMs: 1_900,
         result: {
@@ -93,8 +93,9 @@ export const demoScript: readonly Exchange[] = [
       },
       {
         kind: 'tool',
-        tool: 'policy.search',
-        args: { query: 'transit damage replacement part goodwill' },
+        tool: 'search_policy',
+        effect: 'read',
+        args: { query: 'transit damage replacement part deposit' },
         takesMs: 1_100,
         result: {
           documents: [
@@ -103,8 +104,8 @@ export const demoScript: readonly Exchange[] = [
               text: 'Replacement parts travel free of charge by the fastest courier available.',
             },
             {
-              title: 'Goodwill',
-              text: 'Agents may refund shipping. Any refund of money needs the approval of a person.',
+              title: 'Deposit',
+              text: 'A box that came damaged need not come back. Any refund of money needs the approval of a person.',
             },
           ],
         },
@@ -112,21 +113,15 @@ export const demoScript: readonly Exchange[] = [
       {
         kind: 'thought',
         text:
-          'The part is free and goes by the fastest courier. I may refund the shipping they paid, 9.95 euros, but a refund ' +
-          'needs somebody to approve it. I will ask for that first, and book the courier once I have the answer, so that the ' +
-          'customer hears of both at the same time.',
+          `The part is free and goes by the fastest courier. The box need not come back, so its deposit of ${euros(DEPOSIT_CENTS)} ` +
+          'is theirs, but a refund needs somebody to approve it, however small. I will ask for that first, and book the courier ' +
+          'once I have the answer, so that the customer hears of both at the same time.',
       },
       {
         kind: 'approval',
         ...refund,
-        reason: 'The agent wants to refund the shipping of order 58213.',
+        reason: questionOf(refund.args) ?? '',
         approved: [
-          {
-            kind: 'tool',
-            ...refund,
-            takesMs: 1_600,
-            result: { refund: 'rf_7Q2M', amount: '9.95 EUR', arrives: 'within 3 working days' },
-          },
           bookCourier,
           {
             kind: 'answer',
@@ -134,8 +129,8 @@ export const demoScript: readonly Exchange[] = [
               'It is all arranged:\n\n' +
               '- **A new water tank** leaves our warehouse this afternoon and arrives **today between 16:00 and 18:00**. You can ' +
               'follow the courier at https://track.example/CB-90417.\n' +
-              '- **Your shipping of €9.95** is refunded to the card you paid with, within three working days.\n' +
-              '- There is nothing to send back. Please just recycle the broken tank.\n\n' +
+              `- **The deposit of your box, ${euros(DEPOSIT_CENTS)},** is refunded to the card you paid with, within three working days.\n` +
+              '- There is nothing to send back. Please just recycle the broken tank, and the box.\n\n' +
               'To swap it, switch the machine off, open the lid at the back, and lift the old tank straight up by its handle. The ' +
               'new one clicks in when the valve at the bottom meets its seat. Before the first coffee, run one full tank of fresh ' +
               'water through the machine without a capsule: that rinses the lines and shows you at once whether everything is tight.\n\n' +
@@ -148,8 +143,8 @@ export const demoScript: readonly Exchange[] = [
             kind: 'answer',
             text:
               'Your new water tank is on its way: it arrives **today between 16:00 and 18:00**, free of charge, and you can follow ' +
-              'the courier at https://track.example/CB-90417. The shipping that you paid I was not allowed to refund, so that ' +
-              'stays as it is. There is nothing to send back; please just recycle the broken tank.',
+              'the courier at https://track.example/CB-90417. The deposit of your box I was not allowed to refund, so please ' +
+              'hand the box back when you can. The broken tank you can just recycle.',
           },
         ],
       },
@@ -164,7 +159,8 @@ export const demoScript: readonly Exchange[] = [
       },
       {
         kind: 'tool',
-        tool: 'water.hardness',
+        tool: 'water_hardness',
+        effect: 'read',
         args: { postcode: '3511' },
         takesMs: 900,
         result: { postcode: '3511', hardness: '7.6 °dH', class: 'medium' },

@@ -8,7 +8,7 @@ import type { Service } from '../base/service.ts';
 import { turnStates } from '../event/turn-state.ts';
 import { request } from './client.ts';
 import type { Asked } from './client.ts';
-import { DEMO_SESSION, VISITOR, approvalOf, messageKey } from './demo-cast.ts';
+import { DEMO_SESSION, VISITOR, messageKey, storyApproval } from './demo-cast.ts';
 import { demoScript } from './demo-script.ts';
 
 export interface VisitorOptions {
@@ -84,7 +84,7 @@ export function createDemoVisitor({ url, tokens, log, pace = onStage }: VisitorO
   }
 
   async function approve(turn: string): Promise<void> {
-    const body = { approval: approvalOf(turn), decision: 'approved' };
+    const body = { approval: storyApproval(turn), decision: 'approved' };
     try {
       await ask(tokens.colleague, { method: 'POST', path: `${ROOT}/decisions`, body });
     } catch (thrown) {

@@ -11,19 +11,22 @@ import { readServerConfig } from '../config.ts';
 import type { Environment, ServerConfig } from '../config.ts';
 import { embeddedPostgres } from '../db/embedded.ts';
 import { migrate } from '../db/migrate.ts';
+import { createCrashLab } from '../crash/crash-lab.ts';
 import { createGateway } from '../gateway.ts';
 import { scopes } from '../http/auth.ts';
 import type { Scope } from '../http/auth.ts';
 import { mintToken } from '../http/token.ts';
 import { createLab } from '../lab/lab.ts';
+import type { CrashLab } from '../lab/crash-lab.ts';
 import type { Lab } from '../lab/lab.ts';
-import { createAgentHost } from './agent-host.ts';
 import type { Context } from './context.ts';
+import { builtProgram } from './crash-lab-process.ts';
 import { DEFAULT_MODEL, readModelConfig } from './demo-agent-config.ts';
 import { demoAgent } from './demo-agent.ts';
 import { COLLEAGUE, DEMO_SESSION, VISITOR } from './demo-cast.ts';
 import { createDemoVisitor } from './demo-visitor.ts';
 import { claimDataFolder } from './dev-claim.ts';
+import { carrierOf, createDevCrew } from './dev-crew.ts';
 import { DATA_FOLDER, prepareDataFolder, readOrMakeSecrets, removeDevServer, writeDevServer } from './dev-file.ts';
 import type { DevServer, Secrets } from './dev-file.ts';
 import { greeting } from './greeting.ts';
@@ -108,17 +111,16 @@ async function runClaimed(context: Context, options: DevOptions, data: string): 
     await migrate(databaseUrl, log, { prepare: config.databasePrepare });
     if (context.stop.aborted) return;
     const bus = await start(processBus(config, log, context.clock));
-    const { gateway, lab } = gatewayWithLab({ ...config, databaseUrl }, context, log, bus);
+    const { databasePrepare } = config;
+    const trials = { databaseUrl, databasePrepare, program: builtProgram, folder: data, log, clock: context.clock };
+    const crashLab = await start(createCrashLab(trials));
+    const { gateway, lab } = gatewayWithLab({ ...config, databaseUrl }, context, log, bus, crashLab);
     await start(gateway).catch((thrown: unknown) => {
       throw explainPort(thrown, { [config.publicPort]: '--port', [config.internalPort]: '--internal-port' });
     });
-    if (options.agent) {
-      // It goes through the lab's faults like everybody, and lives on when the gateway restarts. What it has not finished
-      // goes on after the next start, so nobody waits for it.
-      const agentConfig = { ...config, databaseUrl, drainMs: 0 };
-      const { clock } = context;
-      await start(createAgentHost({ agent: demoAgent(model), config: agentConfig, bus: lab.spoil(bus), log, clock }));
-    }
+    const agent = options.agent ? demoAgent(model) : undefined;
+    const { clock } = context;
+    await start(createDevCrew({ agent, config: { ...config, databaseUrl }, bus: lab.spoil(bus), log, clock }));
     const token = await mint(config, 'developer', ['*'], scopes);
     const hasDemo = options.demo && options.agent;
     const server = {
@@ -132,7 +134,9 @@ async function runClaimed(context: Context, options: DevOptions, data: string): 
     if (hasDemo) await start(createDemoVisitor({ url: server.public, tokens: await demoTokens(config), log }));
     await writeDevServer(data, server);
     await context.output.print(
-      options.json === true ? `${JSON.stringify(server)}\n` : greeting(server, data, { ...options, demo: hasDemo }),
+      options.json === true
+        ? `${JSON.stringify(server)}\n`
+        : greeting(server, data, { ...options, demo: hasDemo, carrier: carrierOf(config, options.agent) }),
     );
     await stopped(context.stop);
   } finally {
@@ -147,11 +151,12 @@ function gatewayWithLab(
   { clock }: Context,
   log: Log,
   bus: Bus,
+  crashLab: CrashLab,
 ): { gateway: RestartableGateway; lab: Lab } {
   const lab = createLab({ clock, restartGateway: () => gateway.restart() });
   const gateway = createRestartableGateway({
     ports: config,
-    create: (ports) => createGateway({ ...config, ...ports }, log, { lab, bus: lentBus(bus) }),
+    create: (ports) => createGateway({ ...config, ...ports }, log, { lab, crashLab, bus: lentBus(bus) }),
     log,
   });
   return { gateway, lab };

@@ -1,10 +1,17 @@
 /** What a person sees when the development server is up: the addresses, the credentials, and a line to paste. */
+import type { Carrier } from './dev-crew.ts';
 import type { DevServer } from './dev-file.ts';
+
+const channels: Readonly<Record<Carrier, string>> = {
+  jetstream: 'deliveries go by JetStream (NATS_URL)',
+  process: 'deliveries stay within this process; with NATS_URL they go by JetStream',
+  nobody: 'deliveries wait; with NATS_URL they go by JetStream',
+};
 
 export function greeting(
   server: DevServer & { readonly page: string },
   data: string,
-  { demo, agent }: { readonly demo: boolean; readonly agent: boolean },
+  { demo, agent, carrier }: { readonly demo: boolean; readonly agent: boolean; readonly carrier: Carrier },
 ): string {
   const play = `
 In the session "demo" a visitor talks with the agent, and again while somebody watches. Approve what the agent asks for, or
@@ -26,6 +33,7 @@ An agent answers in every session: open the page and write to it. Ask for a refu
   token     ${server.token}
   key       ${server.key}
   data      ${data}
+  channel   ${channels[carrier]}
 ${demo ? play : ''}${agent ? write : ''}
 `;
 }

@@ -6,8 +6,10 @@ import { LedgerlineError, toError } from '../base/errors.ts';
 import { appendCommand } from './append.ts';
 import { closeCommand } from './close.ts';
 import type { Context } from './context.ts';
+import { crashLabProcessCommand } from './crash-lab-process.ts';
 import { deliveriesCommand } from './deliveries.ts';
 import { devCommand } from './dev.ts';
+import { entriesCommand } from './entries.ts';
 import { migrateCommand } from './migrate.ts';
 import { relayCommand } from './relay.ts';
 import { serveCommand } from './serve.ts';
@@ -48,6 +50,9 @@ export async function run(argv: readonly string[], context: Context): Promise<Ex
     tokenCommand,
   ];
   for (const command of commands) addCommand(program, command(context));
+  // Of the worked example, which is no part of what others run.
+  program.addCommand(entriesCommand(context).copyInheritedSettings(program), { hidden: true });
+  program.addCommand(crashLabProcessCommand(context).copyInheritedSettings(program), { hidden: true });
   try {
     await program.parseAsync([...argv]);
     return exitCodes.done;

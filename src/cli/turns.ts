@@ -5,8 +5,9 @@ import { LedgerlineError } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
 import { turnIdShape } from '../event/turn-id.ts';
 import { checked, sessionArgument } from './arguments.ts';
-import { anyTarget, request, understood } from './client.ts';
+import { anyTarget, post, request, understood } from './client.ts';
 import type { Context } from './context.ts';
+import { resolveCommand } from './resolve.ts';
 import { table } from './table.ts';
 
 interface ListOptions {
@@ -30,17 +31,24 @@ Examples:
   ledgerline turns
   ledgerline turns --active --json | jq .session
   ledgerline turns retry run-42 0b6c1d1e-6f0e-4c52-9a51-1d0b7f4f7a11
+  ledgerline turns resolve run-42 0b6c1d1e-6f0e-4c52-9a51-1d0b7f4f7a11 2 --not-done --resume
 `,
     )
     .action((options: ListOptions) => list(context, options));
-  const about = (name: string, summary: string, turn: Argument, act: Act): void => {
+  const about = (name: string, summary: string, turn: Argument, act: Act): Command => {
     const one = new Command(name).summary(summary).description(`${summary[0]?.toUpperCase()}${summary.slice(1)}.`);
     one.addArgument(sessionArgument()).addArgument(turn.argParser(checked(turnIdShape)));
-    command.addCommand(one.action((session: string, id?: string) => act(context, session, id)));
+    command.addCommand(
+      one.action((session: string, id: string | undefined, options: ActOptions) => act(context, session, id, options)),
+    );
+    return one;
   };
   const turn = (): Argument => new Argument('<turn>', 'its id');
   about('retry', 'try a failed turn once more, with the same inputs', turn(), resume('retry'));
-  about('rerun', 'begin a new turn with the inputs of one that is over', turn(), resume('rerun'));
+  about('rerun', 'begin a new turn with the inputs of one that is over', turn(), resume('rerun')).option(
+    '--force',
+    'though the effects that this one had will be had again',
+  );
   about(
     'cancel',
     'stop a turn; without its id, whatever is queued or under way',
@@ -48,10 +56,15 @@ Examples:
     cancel,
   );
   about('ack', 'take a failure off the list', turn(), acknowledge);
+  command.addCommand(resolveCommand(context));
   return command;
 }
 
-type Act = (context: Context, session: string, turn: string | undefined) => Promise<void>;
+interface ActOptions {
+  readonly force?: true;
+}
+
+type Act = (context: Context, session: string, turn: string | undefined, options: ActOptions) => Promise<void>;
 
 const turnShape = z.looseObject({
   session: z.string(),
@@ -62,6 +75,8 @@ const turnShape = z.looseObject({
   maxAttempts: z.number().nullable(),
   since: z.string(),
   error: z.object({ code: z.string(), message: z.string() }).nullable(),
+  /** Of a server of this release. */
+  doubts: z.array(z.object({ step: z.number(), tool: z.string(), effect: z.string() })).optional(),
 });
 type Turn = z.infer<typeof turnShape>;
 
@@ -83,25 +98,31 @@ async function list(context: Context, { active, json }: ListOptions): Promise<vo
 const tableOf = (turns: readonly Turn[]): string =>
   table(
     ['SESSION', 'TURN', 'STATUS', 'SINCE', 'TRIES', 'WORKER', 'ERROR'],
-    turns.map(({ session, turn, status, since, tries, maxAttempts, worker, error }) => [
+    turns.map(({ session, turn, status, since, tries, maxAttempts, worker, ...trouble }) => [
       session,
       turn ?? '-',
       status,
       since,
       maxAttempts === null ? String(tries) : `${tries}/${maxAttempts}`,
       worker ?? '-',
-      error === null ? '' : `${error.code}: ${error.message}`,
+      wordsFor(trouble),
     ]),
   );
+
+/** What is wrong, and with which step a person must begin. */
+function wordsFor({ error, doubts = [] }: Pick<Turn, 'error' | 'doubts'>): string {
+  const steps = doubts.map(({ step, tool, effect }) => `step ${step} (${tool}, ${effect}) is in doubt`);
+  return [...(error === null ? [] : [`${error.code}: ${error.message}`]), ...steps].join('; ');
+}
 
 const nowShape = z.object({ state: z.string(), turn: z.string().nullable() });
 
 /** A retry keeps the turn, a rerun begins another, which has no id before a worker takes it. */
 const resume =
   (how: 'retry' | 'rerun'): Act =>
-  async (context, session, turn) => {
+  async (context, session, turn, { force }) => {
     const path = `/sessions/${session}/turns/${turn}/${how}`;
-    const now = await post(context, path, nowShape);
+    const now = await post(context, path, nowShape, force && { force });
     const what = now.turn === null ? 'a new turn' : `the turn ${now.turn}`;
     context.output.note(`${session}: ${what} is ${now.state}`);
   };
@@ -124,14 +145,3 @@ const acknowledge: Act = async (context, session, turn) => {
   await post(context, `/sessions/${session}/turns/${turn}/acknowledge`, z.object({}));
   context.output.note(`${session}: the failure of ${turn} is acknowledged`);
 };
-
-async function post<Shape extends z.ZodType>(
-  context: Context,
-  path: string,
-  shape: Shape,
-  body?: object,
-): Promise<z.infer<Shape>> {
-  const target = await anyTarget(context);
-  const answer = await request(target, { method: 'POST', path, stop: context.stop, ...(body && { body }) });
-  return understood(shape, answer, target.url + path);
-}

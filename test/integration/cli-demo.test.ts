@@ -12,6 +12,9 @@ import { COLLEAGUE, DEMO_SESSION, VISITOR } from '../../src/cli/demo-cast.ts';
 import { demoScript } from '../../src/cli/demo-script.ts';
 import { createDemoVisitor } from '../../src/cli/demo-visitor.ts';
 import { lentBus } from '../../src/cli/lent-bus.ts';
+import { readRefunds } from '../../src/example/books.ts';
+import { migrateExample } from '../../src/example/tables.ts';
+import { withSql } from '../support/ledger.ts';
 import { startInProcessGateway } from '../support/in-process-gateway.ts';
 import { freshDatabase } from '../support/services.ts';
 import { readStream } from '../support/sse-reader.ts';
@@ -24,12 +27,16 @@ interface Told {
   readonly data: Record<string, unknown>;
 }
 
+/** A story is a thousand events, one after another. */
+const STORY_MS = 50_000;
+
 const quick = { pauseMs: 1, lookMs: 5, thinkMs: 1, decideMs: 10 };
 /** The question is left to the test. */
 const patient = { ...quick, decideMs: Number.MAX_SAFE_INTEGER };
 
 async function theatre() {
   const database = await freshDatabase();
+  await migrateExample(database.url, silentLog);
   const bus = localBus({ log: silentLog, metrics: createMetrics() });
   await bus.start();
   const gateway = await startInProcessGateway({
@@ -73,11 +80,16 @@ async function theatre() {
     ask,
     all,
     until: (type: string, count = 1) =>
-      eventually(`${type}, ${count} times`, async () => {
-        const found = await all(type);
-        return found.length >= count && found;
-      }),
+      eventually(
+        `${type}, ${count} times`,
+        async () => {
+          const found = await all(type);
+          return found.length >= count && found;
+        },
+        STORY_MS,
+      ),
     said: async () => (await all('message.created')).filter(({ data }) => data['by'] === VISITOR),
+    refunds: () => withSql(database.url, readRefunds),
     answers: async () => (await all('message.completed')).map(({ data }) => String(data['content'])),
     agent: (pause: Pause) =>
       begin(
@@ -123,7 +135,7 @@ function holding(): { readonly pause: Pause; letGo(): void } {
 }
 
 test('the story is two turns, one of them across a decision, the other across a failure', async () => {
-  const { agent, visitor, until, said, all, answers, lines } = await theatre();
+  const { agent, visitor, until, said, all, answers, refunds, lines } = await theatre();
   await agent(atOnce);
   await visitor();
   const completed = await until('turn.completed', 2);
@@ -140,12 +152,22 @@ test('the story is two turns, one of them across a decision, the other across a 
   const told = await answers();
   expect(told).toHaveLength(3);
   expect(told[1]).toContain('is refunded');
+  const [turn] = (await all('turn.started')).map(({ data }) => String(data['turn']));
+  expect(await refunds()).toMatchObject([{ key: `v1:${turn}:7`, order: '7731', cents: 40 }]);
+  // What an attempt before had done was not done again: the journal said what came of it.
+  const known = (await all('step.done')).filter(({ data }) => data['fromJournal'] === true);
+  expect(known.map(({ data }) => data['tool'])).toEqual([
+    'lookup_order',
+    'check_stock',
+    'search_policy',
+    'water_hardness',
+  ]);
   expect(told[2]).toContain('Enjoy Saturday');
   expect(lines()).toBe('');
 });
 
 test('a person decides in the colleague’s stead, and the agent goes by that', async () => {
-  const { agent, visitor, until, ask, answers, said } = await theatre();
+  const { agent, visitor, until, ask, answers, refunds, said } = await theatre();
   await agent(atOnce);
   await visitor(patient);
   await until('turn.waiting');
@@ -154,6 +176,7 @@ test('a person decides in the colleague’s stead, and the agent goes by that', 
   expect(await until('approval.decided')).toMatchObject([{ data: { by: 'person', decision: 'denied' } }]);
   await until('turn.completed', 2);
   expect((await answers())[1]).toContain('I was not allowed to refund');
+  expect(await refunds()).toEqual([]);
   expect(await said()).toHaveLength(2);
 });
 

@@ -1,72 +1,21 @@
 /** The development server's agent answers whoever writes, through restarts and kills, and stays away when it is told to. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, expect, it, onTestFinished } from 'vitest';
+import { afterEach, expect, it } from 'vitest';
 import { endAll, startCli } from '../support/cli.ts';
-import type { Cli } from '../support/cli.ts';
-import { freshDatabase } from '../support/services.ts';
-import { workingFolder } from '../support/stage.ts';
+import { dev, home } from '../support/dev-server.ts';
 import { eventually } from '../support/waits.ts';
 
-interface Server {
-  readonly public: string;
-  readonly token: string;
-}
-
-interface Event {
-  readonly type: string;
-  readonly data: Record<string, unknown>;
-}
-
 afterEach(endAll);
-
-interface Home {
-  readonly folder: string;
-  readonly environment: Readonly<Record<string, string>>;
-}
-
-async function home(environment: Readonly<Record<string, string>> = {}): Promise<Home> {
-  const database = await freshDatabase({ isEmpty: true });
-  onTestFinished(() => database.drop());
-  return { folder: workingFolder(), environment: { DATABASE_URL: database.url, ...environment } };
-}
-
-async function dev(at: Home, { session = 's1', options = ['--no-demo'] } = {}) {
-  const cli: Cli = startCli(['dev', '--port', '0', '--internal-port', '0', ...options], at);
-  const [address, token] = await eventually('it greets', () => {
-    const found = /http:\S+(?=\/\S*#token=)/.exec(cli.stdout());
-    return found !== null && ([found[0], /#token=(\S+)/.exec(cli.stdout())?.[1] ?? ''] as const);
-  });
-  const server: Server = { public: address, token };
-  async function ask(method: string, path: string, body?: object): Promise<unknown> {
-    const answer = await fetch(`${server.public}${path}`, {
-      method,
-      headers: { authorization: `Bearer ${server.token}`, 'content-type': 'application/json' },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
-    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`);
-    return answer.json();
-  }
-  const events = async (): Promise<readonly Event[]> =>
-    ((await ask('GET', `/sessions/${session}/events?limit=1000`)) as { events: Event[] }).events;
-  await ask('POST', '/sessions', { session });
-  return {
-    cli,
-    ask,
-    events,
-    say: (content: string) =>
-      ask('POST', `/sessions/${session}/messages`, { key: content.replaceAll(/\W/g, '-'), content }),
-    until: (type: string) => eventually(type, async () => (await events()).find((event) => event.type === type)),
-  };
-}
 
 it('answers a message, asks before it acts, and goes on with the decision while the gateway restarts', async () => {
   const { cli, ask, say, until, events } = await dev(await home());
   expect(cli.stdout()).toContain('An agent answers in every session');
+  expect(cli.stdout()).toContain('deliveries stay within this process; with NATS_URL they go by JetStream');
   await ask('POST', '/lab/faults', { fault: 'drop_next', session: 's1' });
   await say('Refund order 7731, please');
   const { data } = await until('approval.required');
-  expect(data).toMatchObject({ tool: 'refunds.create', args: { order: '7731' } });
+  expect(data).toMatchObject({ tool: 'issue_refund', args: { order: '7731', cents: 40 } });
   await until('turn.waiting');
   await ask('POST', '/sessions/s1/decisions', { approval: data['approval'], decision: 'approved' });
   await ask('POST', '/lab/faults', { fault: 'restart_gateway', session: 's1' });
@@ -74,8 +23,8 @@ it('answers a message, asks before it acts, and goes on with the decision while 
   const told = await events();
   expect(told.filter(({ type }) => type === 'turn.retrying')).toEqual([]);
   expect(told.filter(({ type }) => type === 'message.completed').map(({ data: { content } }) => content)).toEqual([
-    expect.stringContaining('I found order 7731'),
-    expect.stringContaining('Done: order 7731 is refunded'),
+    expect.stringContaining('I look order 7731 up'),
+    expect.stringContaining('Done: €0.40 of order 7731'),
   ]);
   cli.signal('SIGINT');
   expect(await cli.exit).toBe(0);
@@ -131,6 +80,7 @@ it('leaves messages to a worker of the person’s own when it is told to', async
   const at = await home();
   const { cli, ask, say, until } = await dev(at, { options: ['--no-agent'] });
   expect(cli.stdout()).not.toContain('An agent answers');
+  expect(cli.stdout()).toContain('deliveries wait; with NATS_URL they go by JetStream');
   // Without it the demo would have nobody to talk to.
   expect(cli.stdout()).not.toContain('"demo"');
   await expect(ask('GET', '/sessions/demo')).rejects.toThrow('404');

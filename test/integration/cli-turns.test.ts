@@ -76,6 +76,45 @@ it('takes note of a failure, or begins anew', async () => {
   expect((await run('cancel', one.session)).stderr).toBe(`${one.session}: the turn is cancelled\n`);
 });
 
+it('shows what is in doubt, and resolves it', async () => {
+  const session = await call.session();
+  await turns.message(session, 'charge me');
+  const claimed = await turns.claim(session);
+  const { turn } = claimed;
+  const charge = { tool: 'charge', effect: 'once', args: { cents: 4_000 } };
+  const calls = [1, 2].map((n) => ({ call: `c${n}`, tool: charge.tool, args: charge.args }));
+  await turns.step(claimed, 0, 'model', { request: 1, result: 1, calls });
+  for (const index of [1, 2]) await turns.step(claimed, index, 'start', charge);
+  await turns.settle(claimed, 'finish', { outcome: 'completed', events: [] });
+  expect((await run()).stdout).toContain('step 1 (charge, once) is in doubt; step 2 (charge, once) is in doubt\n');
+
+  const done = await run(
+    'resolve',
+    session,
+    turn,
+    '1',
+    '--done',
+    '{"id":"ch_1"}',
+    '--deliver',
+    'charged=40',
+    '--resume',
+  );
+  expect(done).toMatchObject({ code: 0, stdout: '' });
+  expect((await run()).stdout).toMatch(/ step 2 \(charge, once\) is in doubt\n$/);
+  expect(await run('resolve', session, turn, '1', '--not-done')).toMatchObject({
+    code: 1,
+    stderr: 'ledgerline: the step is not in doubt: it is done (409 step_settled)\n',
+  });
+  expect((await run('resolve', session, turn, '2', '--not-done', '--resume')).code).toBe(0);
+  expect((await run()).stderr).toBe('no turn needs a person\n');
+
+  const next = await turns.claim(session);
+  expect((await turns.step(next, 1, 'start', charge)).json).toEqual({ do: 'use', result: { id: 'ch_1' } });
+  expect((await turns.step(next, 2, 'start', charge)).json).toMatchObject({ do: 'run', again: false });
+  const { json } = await call.internal('GET', `/sessions/${session}/deliveries`);
+  expect(json).toMatchObject({ deliveries: [{ number: 1, topic: 'charged', step: 1 }] });
+});
+
 it('says why something cannot be done', async () => {
   const session = await call.session();
   const { code, stderr } = await run('retry', session, 'never');

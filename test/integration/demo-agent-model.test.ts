@@ -3,6 +3,10 @@ import { expect, test } from 'vitest';
 import { demoAgent } from '../../src/cli/demo-agent.ts';
 import type { Pause } from '../../src/cli/demo-agent-speech.ts';
 import { VISITOR, messageKey } from '../../src/cli/demo-cast.ts';
+import { silentLog } from '../../src/base/log.ts';
+import { readRefunds } from '../../src/example/books.ts';
+import { migrateExample } from '../../src/example/tables.ts';
+import { withSql } from '../support/ledger.ts';
 import { scriptedProvider, toolCall, words } from '../support/scripted-provider.ts';
 import type { ProviderAnswer, ScriptedProvider } from '../support/scripted-provider.ts';
 import { recordedStreams } from '../support/streams.ts';
@@ -25,8 +29,9 @@ async function sceneAt(pause: Pause | undefined, answers: readonly ProviderAnswe
   const provider = await scriptedProvider(...answers);
   const place = await workplace();
   const session = await place.session();
-  const { run } = demoAgent({ baseUrl: provider.url, key: 'a-key', model: 'test-model' }, pause);
-  await place.worker(run, { maxAttempts: 2 });
+  await migrateExample(place.url, silentLog);
+  const { run, tools } = demoAgent({ baseUrl: provider.url, key: 'a-key', model: 'test-model' }, pause);
+  await place.worker(run, { maxAttempts: 2, tools });
   const all = async (type: string) =>
     (await place.told(session))
       .filter((event) => event.type === type)
@@ -98,30 +103,34 @@ test('the demo’s story asks no model, which answers a person who joins it and 
   ]);
 });
 
+const refundsOf = async ({ place }: Scene): Promise<[string, number][]> =>
+  (await withSql(place.url, readRefunds)).map(({ key, cents }) => [key, cents]);
+
 test.each(['approved', 'denied'] as const)(
-  'a tool waits until it is %s, and the model hears of it',
+  'a refund waits until it is %s, and the model hears of it',
   async (decision) => {
-    const args = { order: '7731', amount: '9.95 EUR', reason: 'late' };
-    const { place, session, provider, until, all } = await scene(
+    const args = { order: '7731', cents: 40 };
+    const here = await scene(
       chunks([...words('Let me see. ').slice(0, -1), ...toolCall('call_1', 'issue_refund', args)]),
       chunks(words('So be it.')),
     );
+    const { place, session, provider, until, all } = here;
     await place.say(session, 'It came late');
     await until('turn.waiting');
     const [asked] = await all('approval.required');
-    expect(asked).toMatchObject({
-      tool: 'issue_refund',
-      args,
-      call: 'call_1',
-      reason: expect.stringContaining('9.95 EUR'),
-    });
+    const reason = 'The agent wants to refund €0.40 of order 7731.';
+    expect(asked).toMatchObject({ tool: 'issue_refund', args, call: 'call_1', reason });
     expect(await all('tool.result')).toEqual([]);
     await place.turns.decide(session, { approval: String(asked?.['approval']), decision, by: 'maya', comment: 'hm' });
-    await until('turn.completed');
+    const [{ turn } = {}] = await until('turn.completed');
     expect(await all('message.completed')).toMatchObject([{ content: 'Let me see. ' }, { content: 'So be it.' }]);
-    const result =
-      decision === 'approved' ? { refunded: '9.95 EUR', order: '7731' } : { denied: true, by: 'maya', comment: 'hm' };
-    expect(await all('tool.result')).toEqual([{ call: 'call_1', result }]);
+    const key = `v1:${String(turn)}:1`;
+    const [result, refunds, told] =
+      decision === 'approved'
+        ? [{ refund: key, ...args }, [[key, 40]], [{ call: 'call_1', step: 1 }]]
+        : [{ error: { code: 'denied', message: 'maya did not approve it: hm' } }, [], []];
+    expect(await refundsOf(here)).toEqual(refunds);
+    expect(await all('tool.result')).toMatchObject(told);
     expect(provider.asked).toHaveLength(2);
     expect(provider.asked[1]?.body.messages.slice(1)).toMatchObject([
       { role: 'user', content: 'It came late' },
@@ -135,6 +144,37 @@ test.each(['approved', 'denied'] as const)(
   },
 );
 
+test('a refund that is none is refused, the model hears why, and nobody is asked', async () => {
+  const here = await scene(
+    chunks(toolCall('call_1', 'issue_refund', { order: '7731', cents: 40.5 })),
+    chunks(words('Sorry.')),
+  );
+  await here.place.say(here.session, 'It came late');
+  await here.until('turn.completed');
+  expect(await here.all('tool.result')).toMatchObject([{ error: { code: 'invalid_arguments' } }]);
+  expect(here.provider.asked[1]?.body.messages.at(-1)).toMatchObject({ content: expect.stringContaining('cents') });
+  expect(await here.all('approval.required')).toEqual([]);
+  expect(await refundsOf(here)).toEqual([]);
+});
+
+test('a model whose answer was journaled is not asked again, and what it asked for happens once', async () => {
+  const refund = toolCall('call_1', 'issue_refund', { order: '7731', cents: 40 });
+  const failure: ProviderAnswer = { kind: 'status', status: 500, message: 'oops' };
+  const here = await scene(chunks(refund), failure, chunks(words('Done.')));
+  const { place, session, provider, until, all } = here;
+  await place.say(session, 'It came late');
+  await until('turn.waiting');
+  const [asked] = await all('approval.required');
+  const approval = String(asked?.['approval']);
+  await place.turns.decide(session, { approval, decision: 'approved', by: 'maya', comment: undefined });
+  await until('turn.completed');
+  // The answer that asks for the refund; the one that failed behind it; and that one again.
+  expect(provider.asked).toHaveLength(3);
+  expect(await refundsOf(here)).toHaveLength(1);
+  const known = (await all('step.done')).filter(({ fromJournal }) => fromJournal === true);
+  expect(known).toMatchObject([{ tool: 'issue_refund', step: 1 }]);
+});
+
 test('a tool that the agent does not have is an error that the model hears of, and asks nobody', async () => {
   const { place, session, all, until } = await scene(
     chunks(toolCall('call_1', 'launch', { at: 'dawn' })),
@@ -143,7 +183,7 @@ test('a tool that the agent does not have is an error that the model hears of, a
   await place.say(session, 'Launch');
   await until('turn.completed');
   expect(await all('tool.result')).toMatchObject([
-    { call: 'call_1', result: { error: expect.stringContaining('launch') } },
+    { call: 'call_1', error: { code: 'unknown_tool', message: expect.stringContaining('launch') } },
   ]);
   expect(await all('approval.required')).toEqual([]);
 });

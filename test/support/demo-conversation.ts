@@ -12,10 +12,10 @@ interface Event {
 const extras = [
   { type: 'turn.started', data: { turn: 'turn-x', attempt: 1 } },
   { type: 'text.delta', data: { message: 'm-x', text: 'An attempt that is given up.' } },
-  { type: 'tool.call', data: { call: 'call-x', tool: 'stock.check', args: { sku: 'ESP-400-BK' } } },
+  { type: 'tool.call', data: { call: 'call-x', tool: 'check_stock', args: { sku: 'ESP-400-BK' } } },
   { type: 'tool.result', data: { call: 'call-x', error: { code: 'timeout', message: 'no answer in 5 s' } } },
   { type: 'turn.started', data: { turn: 'turn-x', attempt: 2 } },
-  { type: 'approval.required', data: { approval: 'approval-x', tool: 'refunds.create', reason: 'Still undecided.' } },
+  { type: 'approval.required', data: { approval: 'approval-x', tool: 'issue_refund', reason: 'Still undecided.' } },
   { type: 'turn.failed', data: { turn: 'turn-x', attempt: 2, error: { code: 'model', message: 'overloaded' } } },
   { type: 'note', data: { text: 'an event of the application’s own', nested: { list: [1, null, true] } } },
   { type: 'message.created', data: { key: 'key-x', role: 'system', content: 'Be brief.' } },
@@ -38,6 +38,13 @@ function story(): Event[] {
     const turn = id('turn');
     let attempt = 1;
     const begun = (): Event => ({ type: 'turn.started', data: { turn, attempt } });
+    const called = (tool: string, args: object, result: object): Event[] => {
+      const call = id('call');
+      return [
+        { type: 'tool.call', data: { call, tool, args } },
+        { type: 'tool.result', data: { call, result } },
+      ];
+    };
     const told = (beat: Beat): Event[] => {
       switch (beat.kind) {
         case 'thought':
@@ -54,11 +61,7 @@ function story(): Event[] {
         }
         case 'tool': {
           const { tool, args, result } = beat;
-          const call = id('call');
-          return [
-            { type: 'tool.call', data: { call, tool, args } },
-            { type: 'tool.result', data: { call, result } },
-          ];
+          return called(tool, args, result);
         }
         case 'approval': {
           const { tool, args, reason, approved } = beat;
@@ -66,6 +69,7 @@ function story(): Event[] {
           return [
             { type: 'approval.required', data: { approval, tool, args, reason } },
             { type: 'approval.decided', data: { approval, decision: 'approved', by: 'maya@support' } },
+            ...called(tool, args, { refund: `v1:${turn}:7`, ...args }),
             ...approved.flatMap(told),
           ];
         }

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { VISITOR, approvalOf } from '../../src/cli/demo-cast.ts';
+import { VISITOR, storyApproval } from '../../src/cli/demo-cast.ts';
 import { createDemoVisitor } from '../../src/cli/demo-visitor.ts';
 import { recordingLog } from '../support/stub-gateway.ts';
 import { eventually } from '../support/waits.ts';
@@ -116,7 +116,7 @@ it('leaves a question to others for a while, and then the colleague decides', as
   const first = asked.findIndex(({ what }) => what === `POST ${ROOT}/decisions`);
   expect(asked[first]).toMatchObject({
     by: 'Bearer c',
-    body: JSON.stringify({ approval: approvalOf('t1'), decision: 'approved' }),
+    body: JSON.stringify({ approval: storyApproval('t1'), decision: 'approved' }),
   });
   const said = asked.findIndex(({ what }) => what === `POST ${ROOT}/messages`);
   expect(asked.slice(said + 1, first).map(({ what }) => what)).toEqual(Array(3).fill(`GET ${ROOT}`));

@@ -72,6 +72,15 @@ const failed = {
   since: '2026-11-30T04:00:00.000Z',
   error: { code: 'worker_lost', message: 'its\u001b[31m worker\nwas lost' },
 };
+const inDoubt = {
+  ...failed,
+  status: 'in_doubt',
+  error: null,
+  doubts: [
+    { step: 2, tool: 'charge', effect: 'once' },
+    { step: 3, tool: 'post', effect: 'keyed' },
+  ],
+};
 const queued = { ...failed, session: 'r', turn: null, status: 'queued', tries: 0, maxAttempts: null, error: null };
 
 describe('turns', () => {
@@ -89,6 +98,19 @@ describe('turns', () => {
     });
     expect(asked).toEqual([
       { method: 'GET', path: '/turns?which=attention&limit=200', credential: 'Bearer token', body: '' },
+    ]);
+  });
+
+  it('in doubt say with which steps a person must begin', async () => {
+    const stopped = { ...inDoubt, error: failed.error, doubts: [inDoubt.doubts[0]] };
+    answer = { status: 200, body: { turns: [inDoubt, stopped, { ...failed, doubts: [] }] } };
+    const { stdout } = await run();
+    expect(stdout.split('\n').map((line) => line.split('-       ')[1])).toEqual([
+      undefined,
+      'step 2 (charge, once) is in doubt; step 3 (post, keyed) is in doubt',
+      'worker_lost: its [31m worker was lost; step 2 (charge, once) is in doubt',
+      'worker_lost: its [31m worker was lost',
+      undefined,
     ]);
   });
 
@@ -134,6 +156,34 @@ describe('turns', () => {
       'run-42: a new turn is ready\n',
     ],
     [
+      ['rerun', 'run-42', '0b6c', '--force'],
+      '/sessions/run-42/turns/0b6c/rerun',
+      '{"force":true}',
+      { state: 'ready', turn: null, attempt: null, stop: null },
+      'run-42: a new turn is ready\n',
+    ],
+    [
+      ['resolve', 'run-42', '0b6c', '2', '--done', '{"id":"ch_1"}', '--resume'],
+      '/sessions/run-42/turns/0b6c/steps/2/resolve',
+      '{"outcome":"done","result":{"id":"ch_1"},"deliveries":[],"resume":true}',
+      {},
+      'run-42: step 2 of 0b6c is resolved as done; the turn goes on, unless another of its steps is in doubt\n',
+    ],
+    [
+      ['resolve', 'run-42', '0b6c', '0', '--done', '--deliver', 'a.b={"c":1}', '--deliver', 'd="e=f"'],
+      '/sessions/run-42/turns/0b6c/steps/0/resolve',
+      '{"outcome":"done","result":null,"deliveries":[{"topic":"a.b","payload":{"c":1}},{"topic":"d","payload":"e=f"}],"resume":false}',
+      {},
+      'run-42: step 0 of 0b6c is resolved as done; `ledgerline turns retry run-42 0b6c` has the turn go on\n',
+    ],
+    [
+      ['resolve', 'run-42', '0b6c', '2', '--not-done'],
+      '/sessions/run-42/turns/0b6c/steps/2/resolve',
+      '{"outcome":"not_done","resume":false}',
+      {},
+      'run-42: step 2 of 0b6c is resolved as not done; `ledgerline turns retry run-42 0b6c` has the turn go on\n',
+    ],
+    [
       ['ack', 'run-42', '0b6c'],
       '/sessions/run-42/turns/0b6c/acknowledge',
       '',
@@ -170,6 +220,22 @@ describe('turns', () => {
     expect((await run('cancel', 's1')).stderr).toBe(
       'ledgerline: nothing to cancel: no turn is queued or under way in s1 (idle)\n',
     );
+  });
+
+  it.each([
+    [['2'], 'say what became of the step: --done, with its result if it has one, or --not-done'],
+    [['2', '--not-done', '--done'], "option '--not-done' cannot be used with option '--done [json]'"],
+    [['2', '--not-done', '--deliver', 'a=1'], 'what did not happen has nothing to deliver: leave --deliver out'],
+    [['2', '--done', 're_1'], 'It is JSON, in which a text has quotes'],
+    [['2', '--done', '--deliver', 'a'], 'It is a topic and JSON'],
+    [['2', '--done', '--deliver', 'a b=1'], 'It is a topic and JSON'],
+    [['2', '--done', '--deliver', 'a=b'], 'It is JSON, in which a text has quotes'],
+    [['x', '--done'], 'It is the index of a step, from 0'],
+    [['-1', '--done'], 'It is the index of a step, from 0'],
+  ])('are not resolved by %j', async (commandLine, said) => {
+    const { code, stdout, stderr } = await run('resolve', 'run-42', '0b6c', ...commandLine);
+    expect([code, stdout, stderr]).toEqual([2, '', expect.stringContaining(said)]);
+    expect(asked).toEqual([]);
   });
 
   it('tell of a refusal in the server’s own words', async () => {

@@ -29,15 +29,25 @@ async function run(commandLine: readonly string[], env: Record<string, string> =
 }
 
 describe('the command line', () => {
-  it.each(['dev', 'serve', 'worker', 'relay', 'migrate', 'append', 'tail', 'close', 'turns', 'deliveries', 'token'])(
-    'helps with %s, with an example',
-    async (command) => {
-      const { code, stdout, stderr } = await run([command, '--help']);
-      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-      expect(stdout).toMatch(new RegExp(`Usage: ledgerline ${command}`));
-      expect(stdout).toMatch(new RegExp(`Examples?:[^]*ledgerline ${command}`));
-    },
-  );
+  it.each([
+    'dev',
+    'serve',
+    'worker',
+    'relay',
+    'migrate',
+    'append',
+    'tail',
+    'close',
+    'turns',
+    'deliveries',
+    'token',
+    'entries',
+  ])('helps with %s, with an example', async (command) => {
+    const { code, stdout, stderr } = await run([command, '--help']);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toMatch(new RegExp(`Usage: ledgerline ${command}`));
+    expect(stdout).toMatch(new RegExp(`Examples?:[^]*ledgerline ${command}`));
+  });
 
   it('says what a token is when nothing is asked for', async () => {
     const { stdout } = await run(['token', '--help']);
