@@ -1,4 +1,4 @@
-/** What a person does in a session beside reading it: says something, decides, stops the agent; each is safe to repeat. */
+/** What a person does in a session beside reading it: says something, decides, stops the agent, resolves a doubt; each is safe to repeat. */
 import type { Clock } from './clock.ts';
 import { FollowError } from './follow-error.ts';
 import type { Content, OnBusy, SentMessage } from './outgoing.ts';
@@ -38,6 +38,9 @@ export interface Stopped {
   readonly state: AgentState;
 }
 
+/** What became of a step in doubt: it happened, with this result; or it never did, and may be done. */
+export type Verdict = { readonly outcome: 'done'; readonly result: unknown } | { readonly outcome: 'not_done' };
+
 /** Each rejects with a `FollowError`. */
 export interface SessionActions {
   /** One try; the same key makes further ones safe. */
@@ -46,6 +49,11 @@ export interface SessionActions {
   decide(approval: string, decision: Choice, comment?: string, signal?: AbortSignal): Promise<Decided>;
   /** That turn alone, or whatever is under way. What may pass is tried again for half a minute. */
   stop(turn?: string, signal?: AbortSignal): Promise<Stopped>;
+  /**
+   * Says what became of a step in doubt; with `isResumed` its turn goes on, once none of its steps is in doubt. What may pass is
+   * tried again for half a minute: `step_settled`, or `step_unknown` of what never happened, may then be one's own first try.
+   */
+  resolve(turn: string, step: number, verdict: Verdict, isResumed: boolean, signal?: AbortSignal): Promise<void>;
 }
 
 /** So long a person waits for what was pressed; what was said is kept for longer. */
@@ -113,6 +121,11 @@ export function createSessionActions(session: string, { json }: Requester, clock
           ),
         outer,
       ),
+
+    async resolve(turn, step, verdict, resume, outer) {
+      const ofStep = `${path}/turns/${encodeURIComponent(turn)}/steps/${step}/resolve`;
+      await patiently((signal) => json<object>(ofStep, signal, () => true, { ...verdict, resume }), outer);
+    },
   };
 }
 

@@ -1,5 +1,5 @@
 /** What producers wrote is not trusted to have the shape that its type promises. */
-import type { TurnError } from './timeline-item.ts';
+import type { ToolDelivery, TurnError } from './timeline-item.ts';
 
 /** The members that are read of any event's data, or of a chunk of the AI SDK. */
 type Field =
@@ -15,6 +15,7 @@ type Field =
   | 'comment'
   | 'content'
   | 'decision'
+  | 'deliveries'
   | 'delta'
   | 'effect'
   | 'error'
@@ -29,12 +30,14 @@ type Field =
   | 'kind'
   | 'message'
   | 'messageId'
+  | 'number'
   | 'onBusy'
   | 'outcome'
   | 'output'
   | 'parts'
   | 'preliminary'
   | 'reason'
+  | 'reserved'
   | 'result'
   | 'role'
   | 'step'
@@ -42,6 +45,7 @@ type Field =
   | 'tool'
   | 'toolCallId'
   | 'toolName'
+  | 'topic'
   | 'transient'
   | 'try'
   | 'turn'
@@ -62,10 +66,16 @@ export function errorOf(value: unknown): TurnError | undefined {
   return typeof message === 'string' ? { code: textOf(code) ?? '', message } : undefined;
 }
 
+export const areDeliveries = (value: unknown): value is readonly ToolDelivery[] =>
+  Array.isArray(value) && value.every((one) => isDelivery(fieldsOf(one)));
+
+const isDelivery = (one: Fields | undefined): boolean =>
+  typeof one?.number === 'number' && typeof one.topic === 'string';
+
 /** Why a turn is over whose step nobody but a person can tell of. */
-export const doubtAt = (step: unknown): TurnError => ({
-  code: 'in_doubt',
-  message: `Nobody knows what became of step ${numberOf(step) ?? 'of it'}: a person must resolve it.`,
+export const withDoubt = (data: Fields): Fields => ({
+  ...data,
+  error: { code: 'in_doubt', message: `A person must tell what became of step ${numberOf(data.step) ?? '?'}.` },
 });
 
 /** A text, or the joined text parts of a list; `joined` where there is none at all; undefined for what is no content. */

@@ -1,12 +1,12 @@
 /** What each known type of event does to a timeline; what is not understood is kept as it came. */
 import type { SessionEvent } from './session-event.ts';
 import { applyChunk } from './timeline-chunks.ts';
-import { contentOf, doubtAt, fieldsOf, textOf } from './timeline-data.ts';
+import { contentOf, fieldsOf, textOf, withDoubt } from './timeline-data.ts';
 import type { Fields } from './timeline-data.ts';
 import type { Draft } from './timeline-draft.ts';
 import type { TurnItem } from './timeline-item.ts';
 import { callTool, decide, requireApproval, say, settleTool, showTurn, voidAsked } from './timeline-moves.ts';
-import { callStep, stepTo } from './timeline-steps.ts';
+import { callStep, resolveStep, stepTo } from './timeline-steps.ts';
 
 const MOST_ASKED = 64;
 
@@ -37,7 +37,7 @@ const known: ReadonlyMap<string, Apply> = new Map<string, Apply>([
   ['step.done', stepTo('done')],
   ['step.failed', stepTo('failed')],
   ['step.in_doubt', stepTo('in_doubt')],
-  ['step.resolved', stepTo('resolved')],
+  ['step.resolved', resolveStep],
   ['turn.started', turnTo('running')],
   ['turn.waiting', turnTo('waiting')],
   ['turn.requested', isSaid],
@@ -47,7 +47,7 @@ const known: ReadonlyMap<string, Apply> = new Map<string, Apply>([
   ['turn.completed', turnTo('completed')],
   ['turn.failed', turnTo('failed')],
   ['turn.cancelled', turnTo('cancelled')],
-  ['turn.in_doubt', (draft, data) => turnTo('in_doubt')(draft, { ...data, error: doubtAt(data.step) })],
+  ['turn.in_doubt', (draft, data) => turnTo('in_doubt')(draft, withDoubt(data))],
   ['ui.chunk', applyChunk],
 ]);
 

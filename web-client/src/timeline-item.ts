@@ -51,9 +51,17 @@ export interface ToolItem extends Entry {
   readonly isFromJournal?: boolean | undefined;
   /** Who said what became of it, when nobody else could tell. */
   readonly resolvedBy?: string | undefined;
+  /** What others are told because of it. */
+  readonly deliveries?: readonly ToolDelivery[] | undefined;
   /** Of a tool that runs: what it has so far, if it tells. */
   readonly result?: unknown;
   readonly error?: unknown;
+}
+
+export interface ToolDelivery {
+  /** Of its session: contiguous, from 1. */
+  readonly number: number;
+  readonly topic: string;
 }
 
 export interface ApprovalItem extends Entry {

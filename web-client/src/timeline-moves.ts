@@ -8,7 +8,17 @@ type Text = 'message' | 'reasoning' | 'part-message' | 'part-reasoning';
 export type ToolChange = Partial<
   Pick<
     ToolItem,
-    'call' | 'tool' | 'args' | 'step' | 'effect' | 'state' | 'result' | 'error' | 'isFromJournal' | 'resolvedBy'
+    | 'call'
+    | 'tool'
+    | 'args'
+    | 'step'
+    | 'effect'
+    | 'state'
+    | 'result'
+    | 'error'
+    | 'isFromJournal'
+    | 'resolvedBy'
+    | 'deliveries'
   >
 >;
 

@@ -1,5 +1,5 @@
 /** What the journal says of a turn's tool calls: each is one item, whether or not its agent tells of it, too. */
-import { textOf } from './timeline-data.ts';
+import { areDeliveries, textOf } from './timeline-data.ts';
 import type { Fields } from './timeline-data.ts';
 import type { Draft } from './timeline-draft.ts';
 import type { ToolItem } from './timeline-item.ts';
@@ -24,24 +24,29 @@ export function callStep(draft: Draft, call: unknown, step: number, facts: ToolC
 }
 
 /** Of a model's answer there is nothing to show but what the agent says of it. */
-export function stepTo(to: ToolItem['state'] | 'resolved'): (draft: Draft, data: Fields) => boolean {
-  return (draft, data) => {
-    const { step, kind, tool, effect, result, error, fromJournal, by, outcome } = data;
+export function stepTo(state: ToolItem['state']): (draft: Draft, data: Fields) => boolean {
+  return (draft, { step, kind, tool, effect, result, error, fromJournal, by, deliveries }) => {
     if (typeof step !== 'number' || draft.turn === undefined) return false;
     if (kind === 'model') return true;
-    if (typeof tool !== 'string') return false;
-    const verdict = outcome === 'done' ? 'done' : 'failed';
-    return journal(draft, step, {
-      tool,
-      effect: textOf(effect),
-      state: to === 'resolved' ? verdict : to,
-      result,
-      error,
-      ...(fromJournal === true && { isFromJournal: true }),
-      ...(to === 'resolved' && { resolvedBy: textOf(by) }),
-    });
+    return (
+      typeof tool === 'string' &&
+      journal(draft, step, {
+        tool,
+        effect: textOf(effect),
+        state,
+        result,
+        error,
+        ...(areDeliveries(deliveries) && { deliveries }),
+        ...(fromJournal === true && { isFromJournal: true }),
+        ...(typeof by === 'string' && { resolvedBy: by }),
+      })
+    );
   };
 }
+
+/** What a person said that came of it. */
+export const resolveStep = (draft: Draft, data: Fields): boolean =>
+  stepTo(data.outcome === 'done' ? 'done' : 'failed')(draft, data);
 
 /** Another attempt meets the call again: that is an item of its own, with what is known of it. */
 function journal(draft: Draft, step: number, change: ToolChange): true {
@@ -53,11 +58,13 @@ function journal(draft: Draft, step: number, change: ToolChange): true {
     return true;
   }
   const before = draft.find('step-tool', id)?.item;
-  const { call, args } = before?.tool === change.tool ? (before ?? {}) : {};
-  draft.add({ kind: 'tool', call, args, step, state: 'running', ...change }, 'step-tool', id);
+  const { call, args, resolvedBy, deliveries } = (before?.tool === change.tool && before) || {};
+  // What was said of the call still holds, unless it is made again.
+  const told = change.isFromJournal === true && { resolvedBy, deliveries };
+  draft.add({ kind: 'tool', call, args, step, state: 'running', ...told, ...change }, 'step-tool', id);
   if (call !== undefined) draft.name('tool', call, draft.items.length - 1);
   return true;
 }
 
 /** An index means something in its turn alone. */
-const idOf = ({ turn }: Draft, step: number): string => `${turn ?? ''}\n${step}`;
+const idOf = ({ turn }: Draft, step: number): string => `${turn}\n${step}`;

@@ -1,7 +1,7 @@
 /** What a session's agent does now, as its events alone tell it: never guessed from who spoke last (pure). */
 import type { SessionEvent } from './session-event.ts';
 import type { TurnFacts } from './session-server.ts';
-import { doubtAt, errorOf, fieldsOf, numberOf, textOf } from './timeline-data.ts';
+import { errorOf, fieldsOf, numberOf, textOf, withDoubt } from './timeline-data.ts';
 import type { Fields } from './timeline-data.ts';
 import type { TurnError } from './timeline-item.ts';
 
@@ -89,7 +89,7 @@ const changes: ReadonlyMap<string, Change> = new Map<string, Change>([
   ['turn.completed', end],
   ['turn.failed', end],
   ['turn.cancelled', end],
-  ['turn.in_doubt', (fold, data, event) => end(fold, { ...data, error: doubtAt(data.step) }, event)],
+  ['turn.in_doubt', (fold, data, event) => end(fold, withDoubt(data), event)],
 ]);
 
 function ask(fold: TurnFold, { at }: SessionEvent, sequences: readonly number[]): TurnFold {
@@ -124,7 +124,7 @@ function decide(fold: TurnFold, { approval }: Fields, { at }: SessionEvent): Tur
 
 function retry(fold: TurnFold, data: Fields, { at }: SessionEvent): TurnFold {
   const dueMs = Date.parse(at) + (numberOf(data.inMs) ?? 0);
-  const retryAt = Number.isFinite(dueMs) && Math.abs(dueMs) <= LAST_MS ? new Date(dueMs).toISOString() : undefined;
+  const retryAt = Math.abs(dueMs) <= LAST_MS ? new Date(dueMs).toISOString() : undefined;
   return move(fold, data, { state: 'retrying', since: at, retryAt, error: errorOf(data.error) });
 }
 
@@ -146,11 +146,8 @@ function move(fold: TurnFold, data: Fields, to: TurnNow): TurnFold {
   return { ...fold, approvals: undefined, now: { turn, attempt: numberOf(data.attempt), ...tried, ...to } };
 }
 
-function without({ pending }: TurnFold, { inputs }: Fields): readonly number[] {
-  if (pending.length === 0 || !Array.isArray(inputs)) return pending;
-  const taken = new Set<unknown>(inputs);
-  return pending.filter((sequence) => !taken.has(sequence));
-}
+const without = ({ pending }: TurnFold, { inputs }: Fields): readonly number[] =>
+  Array.isArray(inputs) ? pending.filter((sequence) => !inputs.includes(sequence)) : pending;
 
 const numbersOf = (value: unknown): readonly number[] =>
   Array.isArray(value) ? value.filter((one) => typeof one === 'number') : [];

@@ -280,6 +280,34 @@ describe('steps of the journal', () => {
     ]);
   });
 
+  test('have others told, and who meets them again knows of whom, and who resolved them', () => {
+    const deliveries = [{ number: 3, topic: 'refund.issued' }];
+    const again = [turnTo('started', 't1', 2), step('done', 1, { result: 7, fromJournal: true }, 2)];
+    const told = { ...refund, state: 'done', result: 7, deliveries };
+    expect(tools(step('done', 1, { result: 7, deliveries }), ...again)).toEqual([
+      { ...told, isAbandoned: true },
+      { ...told, isFromJournal: true },
+    ]);
+    const resolved: Line = ['step.resolved', { turn: 't1', step: 1, tool: 'refund', by: 'maya', outcome: 'done' }];
+    expect(tools(step('in_doubt', 1), resolved, ...again)[1]).toMatchObject({
+      isFromJournal: true,
+      resolvedBy: 'maya',
+    });
+  });
+
+  test('that are made again have not been resolved', () => {
+    const resolved: Line = ['step.resolved', { turn: 't1', step: 1, tool: 'refund', by: 'maya', outcome: 'not_done' }];
+    const again = [turnTo('started', 't1', 2), step('started', 1, {}, 2)];
+    expect(tools(step('in_doubt', 1), resolved, ...again)[1]).toEqual({ ...refund, state: 'running' });
+  });
+
+  test.each([[7], [[7]], [[{ number: '3', topic: 'x' }]], [[{ number: 3 }]], [[null]]])(
+    'have nobody told by %j, which is no list of deliveries',
+    (deliveries) => {
+      expect(tools(step('done', 1, { result: 7, deliveries }))).toEqual([{ ...refund, state: 'done', result: 7 }]);
+    },
+  );
+
   test('that stood before a wait are met again as the items that they are', () => {
     const lines = [step('done', 1, { result: 7 }), turnTo('waiting', 't1', 1), turnTo('started', 't1', 2)];
     expect(tools(...lines, step('done', 1, { result: 7, fromJournal: true }, 2))).toEqual([
@@ -344,7 +372,7 @@ describe('turns', () => {
   });
 
   test('in doubt say which step a person must resolve', () => {
-    const message = 'Nobody knows what became of step 3: a person must resolve it.';
+    const message = 'A person must tell what became of step 3.';
     expect(brief(show(turnTo('in_doubt', 't1', 1, { inputs: [1], step: 3 })))).toMatchObject([
       { state: 'in_doubt', error: { code: 'in_doubt', message } },
     ]);
