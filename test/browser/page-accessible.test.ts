@@ -1,8 +1,7 @@
 /** The page for everybody: axe finds nothing in any of its states, and the keyboard reaches all of it. */
-import axe from 'axe-core';
-import type { AxeResults } from 'axe-core';
 import type { BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { overflow, violations } from '../support/accessible.ts';
 import { appendDemo } from '../support/demo-conversation.ts';
 import { type PageStage, PATIENCE_MS, scrollToBeginning, setPageStage } from '../support/page-stage.ts';
 import { takeTurn } from '../support/scripted-agent.ts';
@@ -42,24 +41,6 @@ async function openQuestion(
   await turn.ask(`refund-${session}`, { tool: 'refunds.create', args: { order: 7_731 }, reason: 'It is cracked.' });
   await page.getByRole('button', { name: 'Approve' }).waitFor({ timeout: PATIENCE_MS });
   return { page, context, session };
-}
-
-/** By how many pixels something that does not scroll by itself sticks out on the right. */
-const overflow = (page: Page): Promise<number> =>
-  page.evaluate(() => {
-    const inSight = Array.from(document.querySelectorAll<HTMLElement>('.page *')).filter(
-      (element) =>
-        element.closest('.visually-hidden, .skip-link, pre, .ledger-rail') === null && element.offsetParent !== null,
-    );
-    const right = Math.max(...inSight.map((element) => element.getBoundingClientRect().right));
-    return Math.max(0, Math.round(right - innerWidth));
-  });
-
-async function violations(page: Page): Promise<string[]> {
-  // not as a script tag, which the page's own policy forbids
-  await page.evaluate(axe.source);
-  const { violations: found } = await page.evaluate<AxeResults>(`axe.run(document, { resultTypes: ['violations'] })`);
-  return found.flatMap(({ id, help, nodes }) => nodes.map(({ html }) => `${id}: ${help}: ${html.slice(0, 200)}`));
 }
 
 describe('axe finds nothing', () => {

@@ -1,4 +1,4 @@
-/** An agent that a test plays by hand over the internal HTTP: it takes a session's turn, speaks, asks, fails or finishes. */
+/** An agent that a test plays by hand over the internal HTTP: it takes a session's turn, speaks, calls, asks, fails or finishes. */
 import { call } from './gateway-calls.ts';
 import type { Place } from './gateway-calls.ts';
 import { eventually } from './waits.ts';
@@ -18,7 +18,15 @@ export interface HeldTurn {
   say(text: string): Promise<void>;
   /** Ends the attempt with a question. */
   ask(approval: string, question: object): Promise<void>;
+  /** The model's answer at an index, asking for these calls. */
+  model(index: number, calls: readonly object[]): Promise<void>;
+  /** Begins a call; resolves with what is to be done. */
+  start(index: number, intent: object): Promise<{ readonly do: string; readonly result?: unknown }>;
+  /** What came of a call: `result` or `error`, and `deliveries`. */
+  settle(index: number, intent: object, outcome: object): Promise<void>;
   finish(outcome?: 'completed' | 'cancelled'): Promise<void>;
+  /** Gives the turn back, for another attempt. */
+  release(): Promise<void>;
   fail(error: { readonly code: string; readonly message: string }, retryable?: boolean): Promise<void>;
   /** What a renewal says of a stop. */
   stopAsked(): Promise<string | null | undefined>;
@@ -70,8 +78,18 @@ function heldTurn(place: Place, claimed: Claimed): HeldTurn {
     async ask(approval, question) {
       await post(place, `${root}/wait`, { attempt, approvals: [{ approval, ...question }] });
     },
+    async model(index, calls) {
+      await post(place, `${root}/steps/${index}/model`, { attempt, request: {}, result: {}, calls });
+    },
+    start: (index, intent) => post(place, `${root}/steps/${index}/start`, { attempt, ...intent }),
+    async settle(index, intent, outcome) {
+      await post(place, `${root}/steps/${index}/settle`, { attempt, ...intent, ...outcome });
+    },
     async finish(outcome = 'completed') {
       await post(place, `${root}/finish`, { attempt, outcome, events: [] });
+    },
+    async release() {
+      await post(place, `${root}/release`, { attempt });
     },
     async fail(error, retryable = false) {
       await post(place, `${root}/fail`, { attempt, error, retryable });

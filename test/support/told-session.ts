@@ -69,7 +69,8 @@ function tellTurn(shape: TurnShape, index: number, isNamed: boolean, drafts: Dra
   if (shape.isJournaled && shape.isTold) addStep('started');
   add('tool.call', { call: `c${index}`, ...ofStep, tool: 'search', args: { index } });
   for (const piece of shape.pieces) say(add, shape.vocabulary, index, piece);
-  if (shape.isJournaled) addStep('done', { result: index, fromJournal: shape.lost.length > 0 });
+  const deliveries = shape.isTold ? { deliveries: [{ number: index + 1, topic: 'refund.issued' }] } : {};
+  if (shape.isJournaled) addStep('done', { result: index, fromJournal: shape.lost.length > 0, ...deliveries });
   else add('tool.result', { call: `c${index}`, result: index });
   const text = shape.pieces.join('');
   if (shape.pieces.length > 0 || (shape.isTold && shape.vocabulary === 'ledgerline')) texts.push(text);
@@ -175,6 +176,8 @@ const fieldsOfEvent = {
   kind: fc.constantFrom('tool', 'model'),
   effect: fc.constantFrom('read', 'once'),
   fromJournal: fc.boolean(),
+  reserved: fc.nat({ max: 3 }),
+  deliveries: fc.array(fc.record({ number: fc.nat({ max: 9 }), topic: short }), { maxLength: 2 }),
   by: short,
   outcome: fc.constantFrom('done', 'not_done'),
   onBusy: fc.constantFrom('enqueue', 'steer'),

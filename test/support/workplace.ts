@@ -22,6 +22,7 @@ import type { WorkerOptions } from '../../src/worker/worker.ts';
 import { freshDatabase } from './services.ts';
 
 export interface Workplace {
+  readonly url: string;
   readonly turns: Turns & { recover(): Promise<number> };
   /** A session of the test's own. */
   session(): Promise<string>;
@@ -50,6 +51,7 @@ export async function workplace(bounds: Partial<TurnBounds> = {}): Promise<Workp
     onTestFinished(() => service.stop());
   }
   return {
+    url: database.url,
     turns,
     async session() {
       const session = `t-${randomUUID()}`;

@@ -4,9 +4,10 @@ import type { ReactElement } from 'react';
 import { SignIn } from './access/sign-in.tsx';
 import { forgetToken, keepToken, onTokenInAddress, readToken, subjectOf } from './access/token.ts';
 import { AttentionPage } from './attention/attention-page.tsx';
+import { CrashPage } from './crash/crash-page.tsx';
 import { forgetDrafts } from './composer/draft.ts';
 import { isSessionId } from './base/address.ts';
-import type { Address } from './base/address.ts';
+import type { Address, View } from './base/address.ts';
 import { onStoredElsewhere } from './base/stored.ts';
 import { ShortcutsDialog } from './base/shortcuts-dialog.tsx';
 import { followingTheme, keepTheme, readTheme, showTheme } from './base/theme.ts';
@@ -16,6 +17,7 @@ import { useSessionKeys } from './conversation/session-keys.ts';
 import { SessionPage } from './conversation/session-page.tsx';
 import { NotAnId, NothingOpen } from './conversation/state-panel.tsx';
 import { TopBar } from './conversation/top-bar.tsx';
+import { hasLab } from './lab/lab-client.ts';
 import { PanelTabs } from './panel-tabs.tsx';
 import type { Panel } from './panel-tabs.tsx';
 import { SessionsPanel } from './sessions/sessions-panel.tsx';
@@ -76,7 +78,8 @@ function Page({ restart, refuse, signOut }: PageProps): ReactElement {
   const [theme, setTheme] = useState(readTheme);
   const [panel, setPanel] = useState<Panel>('conversation');
   const [areShortcutsShown, setAreShortcutsShown] = useState(false);
-  const { session, view } = address;
+  const { session } = address;
+  const view = address.view === 'crash' && !hasLab() ? undefined : address.view;
   const isUsable = session !== undefined && isSessionId(session);
   const keys = useSessionKeys();
   const lists = useLists(refuse);
@@ -98,12 +101,12 @@ function Page({ restart, refuse, signOut }: PageProps): ReactElement {
     [push],
   );
   const select = useCallback((chosen: string) => go({ session: chosen }), [go]);
-  const showAttention = useCallback(() => go({ view: 'turns' }), [go]);
+  const showView = useCallback((chosen: View) => go({ view: chosen }), [go]);
   const leave = useCallback(() => push({}), [push]);
   useShortcuts({
     m: () => keys.composer.current?.focus(),
     s: () => keys.stop.current?.click(),
-    a: () => lists.attentionCount !== undefined && showAttention(),
+    a: () => lists.attentionCount !== undefined && showView('turns'),
     '/': () => keys.search.current?.focus(),
     g: () => keys.jump.current?.focus(),
     e: () => keys.latest.current?.(),
@@ -122,11 +125,11 @@ function Page({ restart, refuse, signOut }: PageProps): ReactElement {
         used={lists.sessions}
         failed={lists.failed}
         attention={lists.attentionCount}
-        isAttentionShown={view === 'turns'}
+        view={view}
         selected={isUsable ? session : undefined}
         theme={theme}
         select={select}
-        showAttention={showAttention}
+        showView={showView}
         setTheme={changeTheme}
         showShortcuts={showShortcuts}
         signOut={signOut}
@@ -145,6 +148,7 @@ function Page({ restart, refuse, signOut }: PageProps): ReactElement {
         />
       )}
       {view === 'turns' && <AttentionPage attention={lists.attention} open={select} acted={lists.refresh} />}
+      {view === 'crash' && <CrashPage />}
       {!isUsable && view === undefined && (
         <main className="middle is-alone" id="main" tabIndex={-1}>
           <TopBar session={undefined} />
@@ -159,5 +163,6 @@ function Page({ restart, refuse, signOut }: PageProps): ReactElement {
 
 function titleOf({ session, view }: Address): string {
   if (view === 'turns') return 'Needs attention – Ledgerline';
+  if (view === 'crash') return 'Crash lab – Ledgerline';
   return session === undefined ? 'Ledgerline' : `${session} – Ledgerline`;
 }

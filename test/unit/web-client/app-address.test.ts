@@ -19,6 +19,7 @@ describe('the address', () => {
     ['?session=&at=7', { at: 7 }],
     ['?session=a%20b', { session: 'a b' }],
     ['?view=turns', { view: 'turns' }],
+    ['?view=crash', { view: 'crash' }],
     ['?view=anything', {}],
     ['?session=demo&view=turns', { session: 'demo' }],
   ])('%s is read', (search, address) => expect(readAddress(search)).toEqual(address));
@@ -26,6 +27,7 @@ describe('the address', () => {
   test.each([
     {},
     { view: 'turns' } as const,
+    { view: 'crash' } as const,
     { session: 'demo' },
     { session: 'demo', at: 123 },
     { session: 'a b&c=d' },

@@ -1,7 +1,7 @@
 /** What the page says of an agent and of a turn, and what it offers to do about them. */
 import { describe, expect, test } from 'vitest';
 import { toAgentWords, toSpokenAgent } from '../../../web-client/app/agent/agent-words.ts';
-import { findQuestion, lastTurnOf } from '../../../web-client/app/agent/last-turn.ts';
+import { endingOf, findDoubt, findQuestion, lastTurnOf } from '../../../web-client/app/agent/last-turn.ts';
 import type { ListedTurn } from '../../../web-client/app/attention/turn-list.ts';
 import { actionsFor, toTryWords, toTurnWords } from '../../../web-client/app/attention/turn-words.ts';
 import { toContentText } from '../../../web-client/app/composer/content-text.ts';
@@ -49,12 +49,23 @@ describe('the agent', () => {
       label: 'Failed',
       detail: 'model: overloaded',
     });
-    expect(toAgentWords({ state: 'idle', since }, after(0), true).label).toBe('Cancelled');
+    expect(toAgentWords({ state: 'idle', since }, after(0), 'cancelled').label).toBe('Cancelled');
+  });
+
+  test('has left a doubt, until somebody resolves it, and then waits to be asked to go on', () => {
+    const turn: TurnNow = { state: 'idle', since, error: { code: 'in_doubt', message: 'A person must tell.' } };
+    expect(toAgentWords(turn, after(0), 'in_doubt')).toEqual({
+      tone: 'waiting',
+      label: 'In doubt',
+      detail: 'A person must tell.',
+    });
+    expect(toAgentWords(turn, after(0), 'resolved')).toMatchObject({ tone: 'quiet', label: 'Resolved' });
+    expect(toAgentWords({ state: 'queued', since }, after(0), 'in_doubt').label).toBe('Queued');
   });
 
   test('is spoken of without a time', () => {
-    expect(toSpokenAgent({ state: 'running', since, try: 1 }, false)).toBe('The agent: Working');
-    expect(toSpokenAgent({ state: 'idle', since, error }, false)).toBe('The agent: Failed. model: overloaded');
+    expect(toSpokenAgent({ state: 'running', since, try: 1 })).toBe('The agent: Working');
+    expect(toSpokenAgent({ state: 'idle', since, error }, 'failed')).toBe('The agent: Failed. model: overloaded');
   });
 
   test('shows no time where nobody knows since when', () => {
@@ -63,21 +74,51 @@ describe('the agent', () => {
 });
 
 describe('the last turn', () => {
-  const { items } = foldEvents(
-    emptyTimeline,
-    [
-      ['turn.started', { turn: 't1', attempt: 1 }],
-      ['approval.required', { approval: 'a1', turn: 't1' }],
-      ['turn.cancelled', { turn: 't1', attempt: 1 }],
-      ['turn.started', { turn: 't2', attempt: 2 }],
-      ['approval.required', { approval: 'a2', turn: 't2' }],
-      ['approval.required', { approval: 'a3', turn: 't2' }],
-      ['approval.decided', { approval: 'a2', turn: 't2', decision: 'approved' }],
-    ].map(([type, data], index) => ({ sequence: index + 1, at: since, type: type as string, data })),
+  const fold = (...lines: readonly (readonly [type: string, data: object])[]) =>
+    foldEvents(
+      emptyTimeline,
+      lines.map(([type, data], index) => ({ sequence: index + 1, at: since, type, data })),
+    ).items;
+  const asked = fold(
+    ['turn.started', { turn: 't1', attempt: 1 }],
+    ['approval.required', { approval: 'a1', turn: 't1' }],
+    ['turn.cancelled', { turn: 't1', attempt: 1 }],
+    ['turn.started', { turn: 't2', attempt: 2 }],
+    ['approval.required', { approval: 'a2', turn: 't2' }],
+    ['approval.required', { approval: 'a3', turn: 't2' }],
+    ['approval.decided', { approval: 'a2', turn: 't2', decision: 'approved' }],
   );
 
-  test('is the newest, whatever became of the ones before', () => expect(lastTurnOf(items)?.turn).toBe('t2'));
-  test('has its open question, and not one of a turn before', () => expect(findQuestion(items)).toBe(6));
+  test('is the newest, whatever became of the ones before', () => expect(lastTurnOf(asked)?.turn).toBe('t2'));
+  test('has its open question, and not one of a turn before', () => expect(findQuestion(asked)).toBe(6));
+
+  const inDoubt = (turn: string) => {
+    const step = { turn, attempt: 1, step: 1, kind: 'tool', tool: 'charge', effect: 'once' };
+    return [
+      ['turn.started', { turn, attempt: 1 }],
+      ['step.in_doubt', step],
+      ['turn.in_doubt', { turn, attempt: 1, inputs: [1], step: 1 }],
+    ] as const;
+  };
+  const resolved = ['step.resolved', { turn: 't2', step: 1, tool: 'charge', by: 'maya', outcome: 'done' }] as const;
+
+  test('is in doubt until its steps are resolved; what an older one left is not its own', () => {
+    expect(endingOf(fold(...inDoubt('t1'), ...inDoubt('t2')))).toBe('in_doubt');
+    const items = fold(...inDoubt('t1'), ...inDoubt('t2'), resolved);
+    expect([endingOf(items), findDoubt(items)]).toEqual(['resolved', undefined]);
+    expect(findDoubt(fold(...inDoubt('t1')))?.first).toBe(2);
+  });
+
+  test('ended as it did', () => {
+    const ended = (type: string) => endingOf(fold(['turn.started', { turn: 't', attempt: 1 }], [type, { turn: 't' }]));
+    expect(['turn.failed', 'turn.cancelled', 'turn.completed', 'note'].map(ended)).toEqual([
+      'failed',
+      'cancelled',
+      'other',
+      'other',
+    ]);
+    expect(endingOf([])).toBe('other');
+  });
 });
 
 describe('a listed turn', () => {
@@ -91,6 +132,7 @@ describe('a listed turn', () => {
     maxAttempts: 3,
     since,
     error,
+    doubts: [],
     ...more,
   });
   const all = { send: true, write: true };
@@ -108,13 +150,20 @@ describe('a listed turn', () => {
 
   test('offers what can be done about it, and to nobody what is not theirs to do', () => {
     expect(actionsFor(listed({}), all)).toEqual(['retry', 'rerun', 'acknowledge']);
-    expect(actionsFor(listed({ status: 'in_doubt' }), all)).toEqual(['rerun', 'acknowledge']);
+    expect(actionsFor(listed({ status: 'in_doubt' }), all)).toEqual(['retry', 'rerun', 'acknowledge']);
     expect(actionsFor(listed({ status: 'waiting' }), all)).toEqual(['stop']);
     expect(actionsFor(listed({ status: 'queued', turn: null }), all)).toEqual(['stop']);
     expect(actionsFor(listed({}), { send: true, write: false })).toEqual([]);
     expect(actionsFor(listed({ status: 'open' }), { send: false, write: true })).toEqual([]);
     expect(actionsFor(listed({ status: 'done' }), all)).toEqual([]);
   });
+});
+
+test('what is in doubt is resolved before it is done again', () => {
+  const doubts = [{ step: 2, tool: 'charge', effect: 'once' }];
+  const listed = { status: 'in_doubt', state: 'idle', doubts } as unknown as ListedTurn;
+  expect(actionsFor(listed, { send: true, write: true })).toEqual(['acknowledge']);
+  expect(actionsFor(listed, { send: true, write: false })).toEqual([]);
 });
 
 test('the text of a message on its way is its text, or that of its parts', () => {

@@ -102,6 +102,13 @@ describe('an announcement', () => {
   });
 });
 
+test('a call in doubt is announced: it waits for a person', () => {
+  const data = { turn: 't1', attempt: 1, step: 1, kind: 'tool', tool: 'charge', effect: 'once' };
+  const at = '2026-11-30T04:00:00.000Z';
+  const { items } = foldEvents(emptyTimeline, [{ sequence: 1, at, type: 'step.in_doubt', data }]);
+  expect(findAnnouncement(items, 0)).toBe('In doubt: charge. Nobody but a person can tell whether it happened.');
+});
+
 test('a long text is cut behind line breaks, at the same places while it grows, and joins to itself', () => {
   const line = `${'word '.repeat(200)}\n`;
   const text = line.repeat(20);

@@ -1,17 +1,18 @@
 /** The agent's state, always in sight above the composer, and what a person can do about it. */
 import { useState } from 'react';
 import type { ReactElement, RefObject } from 'react';
-import type { TurnItem } from '../../src/timeline-item.ts';
 import type { TurnNow } from '../../src/turn-now.ts';
 import { Icon } from '../base/icon.tsx';
 import { useNow } from '../base/use-now.ts';
 import { toFollowError } from '../base/use-poll.ts';
 import { toAgentWords, toSpokenAgent } from './agent-words.ts';
+import type { Ending } from './last-turn.ts';
 
 interface AgentBarProps {
   readonly turn: TurnNow;
-  /** As it ended, or goes on. */
-  readonly last: TurnItem | undefined;
+  /** The last turn's id, and how it ended. */
+  readonly last: string | undefined;
+  readonly ending: Ending;
   /** Of this browser's, before the one that the turn's times are from. */
   readonly clockLeadMs: number;
   readonly stopButton: RefObject<HTMLButtonElement | null>;
@@ -19,19 +20,19 @@ interface AgentBarProps {
   readonly stop: (() => Promise<unknown>) | undefined;
   /** The last turn once more; undefined for who may not. */
   readonly retry: ((turn: string) => Promise<unknown>) | undefined;
-  /** To the open question. */
-  readonly showQuestion: (() => void) | undefined;
+  /** To the open question, or the step in doubt. */
+  readonly showAsked: (() => void) | undefined;
 }
 
 export function AgentBar(props: AgentBarProps): ReactElement {
-  const { turn, last, clockLeadMs, stopButton, stop, retry, showQuestion } = props;
+  const { turn, last, ending, clockLeadMs, stopButton, stop, retry, showAsked } = props;
   const isIdle = turn.state === 'idle';
   const nowMs = useNow(!isIdle) - clockLeadMs;
-  const { tone, label, time, detail } = toAgentWords(turn, nowMs, last?.state === 'cancelled');
-  const failed = isIdle && turn.error !== undefined && last?.state === 'failed' ? last.turn : undefined;
+  const { tone, label, time, detail } = toAgentWords(turn, nowMs, ending);
+  const isAgain = isIdle && (ending === 'resolved' || (ending === 'failed' && turn.error !== undefined));
   return (
     <section className={`agent-bar is-${tone}`} aria-label="The agent" data-agent={turn.state}>
-      <output className="visually-hidden">{toSpokenAgent(turn, last?.state === 'cancelled')}</output>
+      <output className="visually-hidden">{toSpokenAgent(turn, ending)}</output>
       <span className="status-dot" />
       <span className="agent-label" aria-hidden="true">
         {label}
@@ -43,13 +44,18 @@ export function AgentBar(props: AgentBarProps): ReactElement {
         </span>
       )}
       <span className="agent-actions">
-        {turn.state === 'waiting' && showQuestion !== undefined && (
-          <button type="button" className="button quiet" onClick={showQuestion}>
-            Show the question
+        {showAsked !== undefined && (
+          <button type="button" className="button quiet" onClick={showAsked}>
+            {turn.state === 'waiting' ? 'Show the question' : 'Show the step'}
           </button>
         )}
-        {failed !== undefined && retry !== undefined && (
-          <ActionButton key={`retry ${failed}`} label="Retry" icon="restart" act={() => retry(failed)} />
+        {isAgain && last !== undefined && retry !== undefined && (
+          <ActionButton
+            key={`retry ${last}`}
+            label={ending === 'resolved' ? 'Go on' : 'Retry'}
+            icon="restart"
+            act={() => retry(last)}
+          />
         )}
         {!isIdle && stop !== undefined && (
           <ActionButton

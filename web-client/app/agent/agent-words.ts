@@ -1,6 +1,7 @@
 /** What the session's agent does, in words: from the turn's state alone, never from who spoke last (pure). */
 import type { TurnNow } from '../../src/turn-now.ts';
 import { formatElapsed } from '../base/format.ts';
+import type { Ending } from './last-turn.ts';
 
 export interface AgentWords {
   readonly tone: 'quiet' | 'busy' | 'waiting' | 'failed';
@@ -14,14 +15,13 @@ export interface AgentWords {
 /** From when on a queued message says that there may be nobody to take it. */
 const LONG_MS = 5_000;
 
-/** `wasCancelled`: so the last turn ended. */
-export function toAgentWords(turn: TurnNow, nowMs: number, wasCancelled = false): AgentWords {
+/** `ending`: so the last turn came to its end. */
+export function toAgentWords(turn: TurnNow, nowMs: number, ending: Ending = 'other'): AgentWords {
   const sinceMs = turn.since === undefined ? nowMs : Date.parse(turn.since);
   const time = turn.since === undefined ? {} : { time: formatElapsed(nowMs - sinceMs) };
   switch (turn.state) {
     case 'idle':
-      if (turn.error !== undefined) return { tone: 'failed', label: 'Failed', detail: toErrorWords(turn.error) };
-      return { tone: 'quiet', label: wasCancelled ? 'Cancelled' : 'Idle' };
+      return toIdleWords(turn, ending);
     case 'queued': {
       const isLong = nowMs - sinceMs >= LONG_MS;
       return { tone: 'busy', label: 'Queued', ...time, ...(isLong && { detail: 'No agent has taken it yet.' }) };
@@ -38,9 +38,17 @@ export function toAgentWords(turn: TurnNow, nowMs: number, wasCancelled = false)
 }
 
 /** What a screen reader hears when the state changes: no time, which would never be quiet. */
-export function toSpokenAgent(turn: TurnNow, wasCancelled: boolean): string {
-  const { label, detail } = toAgentWords(turn, turn.since === undefined ? 0 : Date.parse(turn.since), wasCancelled);
+export function toSpokenAgent(turn: TurnNow, ending?: Ending): string {
+  const { label, detail } = toAgentWords(turn, turn.since === undefined ? 0 : Date.parse(turn.since), ending);
   return detail === undefined ? `The agent: ${label}` : `The agent: ${label}. ${detail}`;
+}
+
+function toIdleWords({ error }: TurnNow, ending: Ending): AgentWords {
+  if (ending === 'resolved')
+    return { tone: 'quiet', label: 'Resolved', detail: 'The turn goes on when it is asked to.' };
+  if (ending === 'in_doubt') return { tone: 'waiting', label: 'In doubt', ...(error && { detail: error.message }) };
+  if (error !== undefined) return { tone: 'failed', label: 'Failed', detail: toErrorWords(error) };
+  return { tone: 'quiet', label: ending === 'cancelled' ? 'Cancelled' : 'Idle' };
 }
 
 const isRepeated = (turn: TurnNow): boolean => (turn.try ?? 1) > 1;

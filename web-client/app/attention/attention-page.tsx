@@ -23,7 +23,7 @@ const choices: readonly { readonly which: Which; readonly label: string }[] = [
   { which: 'active', label: 'Under way' },
 ];
 const nothing: Readonly<Record<Which, string>> = {
-  attention: 'Nothing needs a person: no turn has failed, and none waits for a decision.',
+  attention: 'Nothing needs a person: no turn has failed or is in doubt, and none waits for a decision.',
   active: 'No agent has anything to do.',
 };
 

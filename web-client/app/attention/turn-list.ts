@@ -15,6 +15,14 @@ export interface ListedTurn {
   /** Since when it is as it is. */
   readonly since: string;
   readonly error: { readonly code: string; readonly message: string } | null;
+  /** The steps that a person must resolve. */
+  readonly doubts: readonly Doubt[];
+}
+
+export interface Doubt {
+  readonly step: number;
+  readonly tool: string;
+  readonly effect: string;
 }
 
 export type TurnAction = 'retry' | 'rerun' | 'acknowledge' | 'stop';

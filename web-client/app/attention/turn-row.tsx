@@ -4,6 +4,7 @@ import type { ReactElement } from 'react';
 import { formatAge, formatFullTime, shortId } from '../base/format.ts';
 import { PageLink } from '../base/page-link.tsx';
 import { toFollowError } from '../base/use-poll.ts';
+import { TurnDoubts } from './turn-doubts.tsx';
 import { actOn } from './turn-list.ts';
 import type { ListedTurn, TurnAction } from './turn-list.ts';
 import { actionWords, actionsFor, toTryWords, toTurnWords } from './turn-words.ts';
@@ -18,7 +19,7 @@ interface TurnRowProps {
 }
 
 export function TurnRow({ listed, may, nowMs, open, acted }: TurnRowProps): ReactElement {
-  const { session, turn, worker, since, error } = listed;
+  const { session, turn, worker, since, error, doubts } = listed;
   const [doing, setDoing] = useState<TurnAction>();
   const [problem, setProblem] = useState<string>();
   const words = toTurnWords(listed);
@@ -45,6 +46,9 @@ export function TurnRow({ listed, may, nowMs, open, acted }: TurnRowProps): Reac
         <p className="turn-error">
           {error.code}: {error.message}
         </p>
+      )}
+      {turn !== null && doubts.length > 0 && (
+        <TurnDoubts session={session} turn={turn} doubts={doubts} mayResolve={may.write} acted={acted} />
       )}
       <div className="turn-row-foot">
         <span className="hint">

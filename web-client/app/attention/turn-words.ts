@@ -18,7 +18,7 @@ export function toTurnWords({ status, state }: ListedTurn): TurnWords {
     case 'failed':
       return { tone: 'failed', label: 'Failed' };
     case 'in_doubt':
-      return { tone: 'failed', label: 'In doubt' };
+      return { tone: 'waiting', label: 'In doubt' };
     case 'done':
       return { tone: 'quiet', label: 'Done' };
     case 'cancelled':
@@ -40,12 +40,14 @@ interface May {
 }
 
 /** What to do about it, the likeliest first. A decision is taken in the session, where everything is there to see. */
-export function actionsFor({ status }: ListedTurn, may: May): readonly TurnAction[] {
+export function actionsFor({ status, doubts }: ListedTurn, may: May): readonly TurnAction[] {
   switch (status) {
     case 'failed':
       return may.write ? ['retry', 'rerun', 'acknowledge'] : [];
     case 'in_doubt':
-      return may.write ? ['rerun', 'acknowledge'] : [];
+      // What is in doubt is resolved first, or it would be done again.
+      if (doubts.length > 0) return may.write ? ['acknowledge'] : [];
+      return may.write ? ['retry', 'rerun', 'acknowledge'] : [];
     case 'queued':
     case 'open':
     case 'waiting':
@@ -59,6 +61,6 @@ export function actionsFor({ status }: ListedTurn, may: May): readonly TurnActio
 export const actionWords: Readonly<Record<TurnAction, { readonly label: string; readonly title: string }>> = {
   retry: { label: 'Retry', title: 'Tries this turn once more, with the same messages' },
   rerun: { label: 'Rerun', title: 'Begins a new turn with the same messages' },
-  acknowledge: { label: 'Acknowledge', title: 'Takes the failure off this list' },
+  acknowledge: { label: 'Acknowledge', title: 'Takes it off this list' },
   stop: { label: 'Stop', title: 'Stops it; what it has written stays' },
 };

@@ -4,9 +4,12 @@ export interface Address {
   readonly session?: string;
   /** The sequence to scroll to. */
   readonly at?: number;
-  /** Instead of a session: the turns that need a person. */
-  readonly view?: 'turns';
+  /** Instead of a session: the turns that need a person, or the crash lab. */
+  readonly view?: View;
 }
+
+const views = ['turns', 'crash'] as const;
+export type View = (typeof views)[number];
 
 const sessionGrammar = /^[A-Za-z0-9_-]{1,128}$/;
 /** No leading zero, so that one sequence has one address. */
@@ -25,10 +28,11 @@ export function readAddress(search: string): Address {
   const query = new URLSearchParams(search);
   const session = query.get('session') ?? '';
   const at = readSequence(query.get('at') ?? '');
+  const view = session === '' ? views.find((one) => one === query.get('view')) : undefined;
   return {
     ...(session === '' ? {} : { session }),
     ...(at === undefined ? {} : { at }),
-    ...(session === '' && query.get('view') === 'turns' ? { view: 'turns' } : {}),
+    ...(view === undefined ? {} : { view }),
   };
 }
 

@@ -12,7 +12,7 @@ export interface Polled<T> {
 }
 
 export interface UsedPoll<T> extends Polled<T> {
-  /** Asks now: something has happened that changes the answer. */
+  /** Asks now, and again from then on: something has happened that changes the answer. */
   readonly refresh: () => void;
 }
 
@@ -23,9 +23,13 @@ const nothing: Polled<never> = { value: undefined, error: undefined };
 /**
  * `ask` is a new function when the question is another one: what is known of the old one is forgotten then. Undefined
  * asks nothing. In vain it asks more and more seldom; what is deleted stays so, and what the token may not ask it never may:
- * neither is asked for again.
+ * neither is asked for again. After an answer that is enough nothing is asked until `refresh`; without `isEnough`, none ever is.
  */
-export function usePoll<T>(ask: ((signal: AbortSignal) => Promise<T>) | undefined, everyMs: number): UsedPoll<T> {
+export function usePoll<T>(
+  ask: ((signal: AbortSignal) => Promise<T>) | undefined,
+  everyMs: number,
+  isEnough?: (value: T) => boolean,
+): UsedPoll<T> {
   const [polled, setPolled] = useState<{ readonly of: typeof ask; readonly known: Polled<T> }>();
   const asked = useRef<() => void>(undefined);
 
@@ -35,6 +39,7 @@ export function usePoll<T>(ask: ((signal: AbortSignal) => Promise<T>) | undefine
     let timer: Timer | undefined;
     let isAsking = false;
     let isFinal = false;
+    let hasEnough = false;
     /** What is on its way may be older than what happened meanwhile. */
     let isOutdated = false;
     let failures = 0;
@@ -42,16 +47,17 @@ export function usePoll<T>(ask: ((signal: AbortSignal) => Promise<T>) | undefine
       timer?.cancel();
       const patientMs = Math.max(everyMs, Math.min(everyMs * 2 ** failures, MOST_WAIT_MS));
       const waitMs = isOutdated ? 0 : patientMs;
-      timer = isFinal || stop.signal.aborted ? undefined : systemClock.after(waitMs, poll);
+      timer = isFinal || hasEnough || stop.signal.aborted ? undefined : systemClock.after(waitMs, poll);
     };
     const poll = (): void => {
-      if (document.hidden || isAsking || isFinal) return;
+      if (document.hidden || isAsking || isFinal || hasEnough) return;
       isAsking = true;
       isOutdated = false;
       ask(stop.signal)
         .then(
           (value) => {
             failures = 0;
+            hasEnough = !isOutdated && isEnough?.(value) === true;
             setPolled({ of: ask, known: { value, error: undefined } });
           },
           (thrown: unknown) => {
@@ -72,6 +78,7 @@ export function usePoll<T>(ask: ((signal: AbortSignal) => Promise<T>) | undefine
     };
     asked.current = () => {
       isOutdated = isAsking;
+      hasEnough = false;
       poll();
     };
     poll();
@@ -84,7 +91,7 @@ export function usePoll<T>(ask: ((signal: AbortSignal) => Promise<T>) | undefine
       document.removeEventListener('visibilitychange', poll);
       removeEventListener('online', poll);
     };
-  }, [ask, everyMs]);
+  }, [ask, everyMs, isEnough]);
 
   const refresh = useCallback(() => asked.current?.(), []);
   const { value, error } = polled !== undefined && polled.of === ask ? polled.known : nothing;

@@ -19,5 +19,8 @@ function toWords(item: TimelineItem): string | undefined {
   if (item.kind === 'approval' && item.decision === undefined && item.isVoid !== true) {
     return `Approval asked for: ${item.reason ?? item.tool ?? 'no reason was given'}`;
   }
+  if (item.kind === 'tool' && item.state === 'in_doubt') {
+    return `In doubt: ${item.tool ?? 'a tool'}. Nobody but a person can tell whether it happened.`;
+  }
   return undefined;
 }

@@ -5,6 +5,7 @@ import { useVirtualizer } from '@tanstack/react-virtual';
 import type { SessionSnapshot, SessionView } from '../../src/session-view.ts';
 import { hasScope, tokenOrNothing } from '../access/token.ts';
 import type { Target } from '../search/use-jump.ts';
+import { resolveIn } from '../work/resolve-step.ts';
 import { estimateHeight } from './estimate-height.ts';
 import { JumpToLatest } from './jump-to-latest.tsx';
 import { OlderRows } from './older-rows.tsx';
@@ -149,13 +150,15 @@ export function Conversation(props: ConversationProps): ReactElement {
     });
   }, []);
   const maySend = hasScope(tokenOrNothing(), 'send');
+  const mayWrite = hasScope(tokenOrNothing(), 'write');
   const decide = useMemo<Reading['decide']>(
     () => (maySend ? (approval, decision, comment) => view.decide(approval, decision, comment) : undefined),
     [view, maySend],
   );
+  const resolve = useMemo<Reading['resolve']>(() => (mayWrite ? resolveIn(session) : undefined), [session, mayWrite]);
   const reading = useMemo<Reading>(
-    () => ({ session, pattern, isOver, pointAt, toggleAttempt, decide }),
-    [session, pattern, isOver, pointAt, toggleAttempt, decide],
+    () => ({ session, pattern, isOver, pointAt, toggleAttempt, decide, resolve }),
+    [session, pattern, isOver, pointAt, toggleAttempt, decide, resolve],
   );
 
   return (

@@ -1,5 +1,6 @@
 /** How high a row will be, before it is measured: near enough that the scrollbar tells the truth (pure). */
 import type { Row } from './rows.ts';
+import { hasFacts } from './tool-words.ts';
 
 const LINE_PIXELS = 25;
 const CHARACTER_PIXELS = 7.4;
@@ -15,7 +16,7 @@ export function estimateHeight(row: Row | undefined, width: number): number {
     case 'turn_end':
       return 49;
     case 'tool':
-      return 54;
+      return 54 + (hasFacts(row) ? 26 : 0) + (row.state === 'in_doubt' ? 76 : 0);
     case 'approval':
       return row.decision === undefined ? 250 : 200;
     case 'reasoning':

@@ -1,6 +1,7 @@
 /** What every row of the conversation has to know, and what it can ask for: one context, so that rows stay memoised. */
 import { createContext, useContext } from 'react';
 import type { SessionView } from '../../src/session-view.ts';
+import type { Resolve } from '../work/resolve-step.ts';
 
 export type Decide = SessionView['decide'];
 
@@ -14,6 +15,8 @@ export interface Reading {
   readonly toggleAttempt: (key: string) => void;
   /** Undefined for who may decide nothing. */
   readonly decide: Decide | undefined;
+  /** Undefined for who may resolve no doubt. */
+  readonly resolve: Resolve | undefined;
 }
 
 const ReadingContext = createContext<Reading | undefined>(undefined);

@@ -9,13 +9,15 @@ export function nameRow(row: Row): string {
     case 'reasoning':
       return `Reasoning, ${range}`;
     case 'tool':
-      return `Call of ${row.tool ?? 'a tool'}, ${row.state}, ${range}`;
+      return `Call of ${row.tool ?? 'a tool'}, ${row.state.replace('_', ' ')}, ${range}`;
     case 'approval':
       return `Approval, ${row.isVoid === true ? 'void' : (row.decision ?? 'open')}, ${range}`;
     case 'turn':
-      return row.turn === '' ? `Messages taken back, ${range}` : `Turn ${row.turn}, ${row.state}, ${range}`;
+      return row.turn === ''
+        ? `Messages taken back, ${range}`
+        : `Turn ${row.turn}, ${row.state.replace('_', ' ')}, ${range}`;
     case 'turn_end':
-      return `End of turn ${row.item.turn}, ${row.item.state}, ${range}`;
+      return `End of turn ${row.item.turn}, ${row.item.state.replace('_', ' ')}, ${range}`;
     case 'abandoned':
       return `Abandoned attempt, ${range}`;
     case 'other':

@@ -4,7 +4,7 @@ import type { ReactElement } from 'react';
 import type { SessionSnapshot, SessionView } from '../../src/session-view.ts';
 import { hasScope, tokenOrNothing } from '../access/token.ts';
 import { AgentBar } from '../agent/agent-bar.tsx';
-import { findQuestion, lastTurnOf } from '../agent/last-turn.ts';
+import { endingOf, findDoubt, findQuestion, lastTurnOf } from '../agent/last-turn.ts';
 import { actOn } from '../attention/turn-list.ts';
 import { Composer } from '../composer/composer.tsx';
 import { clockLeadMs } from '../ledger/latency.ts';
@@ -31,8 +31,9 @@ export function SessionFoot(props: SessionFootProps): ReactElement {
   const leadMs = clockLeadMs(useLatency(snapshot));
   const token = tokenOrNothing();
   const maySend = hasScope(token, 'send');
-  const last = lastTurnOf(timeline.items);
-  const question = turn.state === 'waiting' ? findQuestion(timeline.items) : undefined;
+  const { items } = timeline;
+  const asked =
+    turn.state === 'waiting' ? findQuestion(items) : turn.state === 'idle' ? findDoubt(items)?.first : undefined;
   const refusal = toRefusal(isOver, maySend);
   useEffect(changed, [changed, turn.state, turn.turn]);
   return (
@@ -40,12 +41,13 @@ export function SessionFoot(props: SessionFootProps): ReactElement {
       {isKnown ? (
         <AgentBar
           turn={turn}
-          last={last}
+          last={lastTurnOf(items)?.turn}
+          ending={endingOf(items)}
           clockLeadMs={leadMs}
           stopButton={keys.stop}
           stop={maySend && !isOver ? () => view.stopTurn() : undefined}
           retry={hasScope(token, 'write') && !isOver ? (failed) => actOn(session, failed, 'retry') : undefined}
-          showQuestion={question === undefined ? undefined : () => pointAt(question)}
+          showAsked={asked === undefined ? undefined : () => pointAt(asked)}
         />
       ) : (
         <div className="agent-bar" />

@@ -1,25 +1,26 @@
-/** A tool call: its name and arguments in one line, and all of it when opened. */
+/** A tool call: its name and arguments in one line, what the journal says of it below, and all of it when opened. */
 import type { ReactElement } from 'react';
 import type { ToolItem as Tool } from '../../src/timeline-item.ts';
 import { Icon } from '../base/icon.tsx';
 import { Fold } from './fold.tsx';
 import { JsonBlock } from './json-block.tsx';
+import { ToolDoubt } from './tool-doubt.tsx';
+import { ToolFacts } from './tool-facts.tsx';
+import { hasFacts, hasResult, isUndone, toToolWords } from './tool-words.ts';
 import { MarkedText } from './marked-text.tsx';
 import { toJsonLine } from './json-line.ts';
 import { useMatches } from './use-matches.ts';
 import { useReading } from './reading.ts';
 
-const states = { running: 'Running', done: 'Done', failed: 'Failed', in_doubt: 'In doubt' } as const;
-
 export function ToolItem({ item }: { readonly item: Tool }): ReactElement {
   const { isOver } = useReading();
   const isMatch = useMatches(item);
-  const isUnanswered = item.state === 'running' && (isOver || item.isAbandoned);
+  const hasFailed = item.state === 'failed' && !isUndone(item);
   return (
-    <div className={`card tool is-${item.state}`} data-state={item.state}>
+    <div className={`card tool is-${isUndone(item) ? 'undone' : item.state}`} data-state={item.state}>
       <Fold
         className="tool-fold"
-        opensItself={isMatch || item.state === 'failed'}
+        opensItself={isMatch || hasFailed}
         summary={
           <>
             <Icon name="tool" />
@@ -29,8 +30,8 @@ export function ToolItem({ item }: { readonly item: Tool }): ReactElement {
             <code className="fold-line">{toJsonLine(item.args)}</code>
             <span className="tool-state">
               {item.state === 'done' && <Icon name="check" />}
-              {item.state === 'failed' && <Icon name="alert" />}
-              {isUnanswered ? 'No result' : states[item.state]}
+              {(hasFailed || item.state === 'in_doubt') && <Icon name="alert" />}
+              {toToolWords(item, isOver || item.isAbandoned)}
             </span>
           </>
         }
@@ -38,11 +39,13 @@ export function ToolItem({ item }: { readonly item: Tool }): ReactElement {
         {() => (
           <>
             <JsonBlock label="Arguments" value={item.args} />
-            {item.state !== 'failed' && item.result !== undefined && <JsonBlock label="Result" value={item.result} />}
+            {hasResult(item) && <JsonBlock label="Result" value={item.result} />}
             {item.state === 'failed' && item.error !== undefined && <JsonBlock label="Error" value={item.error} />}
           </>
         )}
       </Fold>
+      {hasFacts(item) && <ToolFacts item={item} />}
+      {item.state === 'in_doubt' && <ToolDoubt item={item} />}
     </div>
   );
 }

@@ -1,6 +1,6 @@
 /** The thin rules where a turn begins and where it ends. */
 import type { ReactElement } from 'react';
-import type { TurnItem } from '../../src/timeline-item.ts';
+import type { TurnError, TurnItem } from '../../src/timeline-item.ts';
 import { shortId } from '../base/format.ts';
 import { Icon } from '../base/icon.tsx';
 import { MarkedText } from './marked-text.tsx';
@@ -34,14 +34,14 @@ export function TurnRule({ item, isEnd }: TurnRuleProps): ReactElement {
         {state !== '' && (
           <span className="turn-state">
             {isWhole && item.state === 'completed' && <Icon name="check" />}
-            {item.state === 'failed' && <Icon name="alert" />}
+            {(item.state === 'failed' || item.state === 'in_doubt') && <Icon name="alert" />}
             {state.replace('_', ' ')}
           </span>
         )}
       </div>
       {isWhole && item.error !== undefined && (
         <p className="turn-error">
-          <MarkedText text={`${item.error.code}: ${item.error.message}`} />
+          <MarkedText text={toErrorWords(item, item.error)} />
         </p>
       )}
     </div>
@@ -59,6 +59,10 @@ function TurnName({ item, isWhole }: { readonly item: TurnItem; readonly isWhole
     </>
   );
 }
+
+/** What a turn in doubt waits for is no error of its agent's. */
+const toErrorWords = ({ state }: TurnItem, { code, message }: TurnError): string =>
+  state === 'in_doubt' ? message : `${code}: ${message}`;
 
 /** The attempt is a number for machines where the server counts the tries. */
 function toTryWords({ try: tries, attempt }: TurnItem, isWhole: boolean): string {

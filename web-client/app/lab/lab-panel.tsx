@@ -1,6 +1,7 @@
 /** The lab of a development server: ways to hurt the stream, each with what will be seen of it. */
 import { useCallback, useId, useState } from 'react';
 import type { ReactElement } from 'react';
+import { writeAddress } from '../base/address.ts';
 import { Icon } from '../base/icon.tsx';
 import type { IconName } from '../base/icon.tsx';
 import { toFollowError, usePoll } from '../base/use-poll.ts';
@@ -57,6 +58,10 @@ export function LabPanel({ session, isLive, standing, sever }: LabPanelProps): R
         />
       ))}
       <HeadCheckSwitch isPaused={lab?.isHeadCheckPaused} pause={(isPaused) => run(pauseHeadCheck(isPaused))} />
+      <a className="crash-link" href={writeAddress({ view: 'crash' })}>
+        Kill the agent amid a refund
+        <Icon name="right" />
+      </a>
       {refused !== undefined && (
         <p className="problem" role="alert">
           {refused}

@@ -1,4 +1,4 @@
-/** The right side: the three integers, the last events with their marks, the trials, and the latency. */
+/** The right side: the three integers, the work, the last events with their marks, the trials, and the latency. */
 import { useMemo } from 'react';
 import type { ReactElement } from 'react';
 import type { SessionFacts } from '../../src/session-server.ts';
@@ -7,6 +7,7 @@ import type { Polled } from '../base/use-poll.ts';
 import type { Situation } from '../lab/lab-faults.ts';
 import { LabPanel } from '../lab/lab-panel.tsx';
 import { hasLab } from '../lab/lab-client.ts';
+import { WorkPart } from '../work/work-part.tsx';
 import { toFigures } from './figures.ts';
 import { FiguresView } from './figures-view.tsx';
 import { LatencyChart } from './latency-chart.tsx';
@@ -32,6 +33,7 @@ export function LedgerRail({ session, view, snapshot, facts, standing, pointAt }
   return (
     <aside className="ledger-rail" aria-label="Ledger">
       <FiguresView figures={figures} subscribers={facts.value?.room?.subscribers} isStale={facts.error !== undefined} />
+      <WorkPart session={session} snapshot={snapshot} isOver={standing === 'over'} pointAt={pointAt} />
       <RailEvents rows={rows} latest={latest} pointAt={pointAt} />
       <LatencyChart snapshot={snapshot} />
       {hasLab() && (

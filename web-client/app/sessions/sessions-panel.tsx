@@ -1,12 +1,15 @@
-/** The left side: the name, the sessions, what needs a person, and what concerns the whole page. */
+/** The left side: the name, the sessions, the other views, and what concerns the whole page. */
 import { useState } from 'react';
-import type { ReactElement } from 'react';
+import type { ReactElement, ReactNode } from 'react';
 import { MOST_TURNS } from '../attention/turn-list.ts';
+import type { View } from '../base/address.ts';
 import { formatInteger } from '../base/format.ts';
 import { Icon } from '../base/icon.tsx';
+import type { IconName } from '../base/icon.tsx';
 import { PageLink } from '../base/page-link.tsx';
 import { followingTheme } from '../base/theme.ts';
 import type { Theme } from '../base/theme.ts';
+import { hasLab } from '../lab/lab-client.ts';
 import { Mark } from './mark.tsx';
 import { OpenSession } from './open-session.tsx';
 import { SessionsList } from './sessions-list.tsx';
@@ -17,11 +20,11 @@ interface SessionsPanelProps {
   readonly failed: ReadonlySet<string>;
   /** How many turns need a person; undefined for who may do nothing about them. */
   readonly attention: number | undefined;
-  readonly isAttentionShown: boolean;
+  readonly view: View | undefined;
   readonly selected: string | undefined;
   readonly theme: Theme;
   readonly select: (session: string) => void;
-  readonly showAttention: () => void;
+  readonly showView: (view: View) => void;
   readonly setTheme: (theme: Theme) => void;
   readonly showShortcuts: () => void;
   readonly signOut: () => void;
@@ -30,8 +33,8 @@ interface SessionsPanelProps {
 const themeWords = { system: 'Theme of the system', light: 'Light theme', dark: 'Dark theme' } as const;
 
 export function SessionsPanel(props: SessionsPanelProps): ReactElement {
-  const { used, failed, attention, isAttentionShown, selected, theme } = props;
-  const { select, showAttention, setTheme, showShortcuts, signOut } = props;
+  const { used, failed, attention, view, selected, theme } = props;
+  const { select, showView, setTheme, showShortcuts, signOut } = props;
   const [words, setWords] = useState('');
   return (
     <nav className="sessions-panel" aria-label="Sessions">
@@ -41,16 +44,15 @@ export function SessionsPanel(props: SessionsPanelProps): ReactElement {
       </div>
       <OpenSession words={words} setWords={setWords} open={select} />
       {attention !== undefined && (
-        <PageLink
-          className={isAttentionShown ? 'attention-link is-selected' : 'attention-link'}
-          to={{ view: 'turns' }}
-          go={showAttention}
-          aria-current={isAttentionShown ? 'page' : undefined}
-        >
-          <Icon name="alert" />
+        <ViewLink to="turns" icon="alert" shown={view} show={showView}>
           Needs attention
           {attention > 0 && <span className="badge">{toCountWords(attention)}</span>}
-        </PageLink>
+        </ViewLink>
+      )}
+      {hasLab() && (
+        <ViewLink to="crash" icon="crash" shown={view} show={showView}>
+          Crash lab
+        </ViewLink>
       )}
       <h2 className="section-title">Sessions</h2>
       <SessionsList used={used} failed={failed} words={words} selected={selected} select={select} />
@@ -81,6 +83,26 @@ export function SessionsPanel(props: SessionsPanelProps): ReactElement {
     </nav>
   );
 }
+
+interface ViewLinkProps {
+  readonly to: View;
+  readonly icon: IconName;
+  readonly shown: View | undefined;
+  readonly show: (view: View) => void;
+  readonly children: ReactNode;
+}
+
+const ViewLink = ({ to, icon, shown, show, children }: ViewLinkProps): ReactElement => (
+  <PageLink
+    className={to === shown ? 'view-link is-selected' : 'view-link'}
+    to={{ view: to }}
+    go={() => show(to)}
+    aria-current={to === shown ? 'page' : undefined}
+  >
+    <Icon name={icon} />
+    {children}
+  </PageLink>
+);
 
 /** There may be more than the server lists at once. */
 const toCountWords = (count: number): string => `${formatInteger(count)}${count < MOST_TURNS ? '' : '+'}`;
