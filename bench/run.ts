@@ -1,19 +1,23 @@
 /** `npm run bench [-- NAME] [--quick]`: runs the measurements with progress and writes what was seen to bench/RESULTS.md. */
 import { readFile, writeFile } from 'node:fs/promises';
-import { cpus } from 'node:os';
+import { cpus, loadavg } from 'node:os';
 import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import * as commitGroup from './commit-group.ts';
+import * as deliveries from './deliveries.ts';
 import * as fanOut from './fan-out.ts';
 import type { Report } from './report.ts';
 import * as replay from './replay.ts';
+import * as steps from './steps.ts';
 import * as turns from './turns.ts';
 
 const benches: Record<string, (options: { quick: boolean }) => Promise<Report>> = {
   'commit-group': commitGroup.run,
+  deliveries: deliveries.run,
   'fan-out': fanOut.run,
   replay: replay.run,
+  steps: steps.run,
   turns: turns.run,
 };
 
@@ -33,7 +37,7 @@ function table(rows: Report['rows']): string {
 function section(name: string, report: Report, quick: boolean): string {
   const when = new Date().toISOString().slice(0, 10);
   const machine = `${cpus().length} × ${cpus()[0]?.model ?? 'unknown'}, Node ${process.version}`;
-  const how = quick ? 'a quick run' : 'a full run';
+  const how = `${quick ? 'a quick run' : 'a full run'} that ended at a load of ${loadavg()[0]?.toFixed(1) ?? 'unknown'}`;
   return `<!-- ${name} -->\n## ${report.name}\n\n${report.method}\n\n${table(report.rows)}\n\n${when}, ${how}, ${machine}\n<!-- /${name} -->`;
 }
 

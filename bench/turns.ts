@@ -12,12 +12,9 @@
  * a second, on a schedule that does not wait for the answers. Three rounds each, of which the median counts. More turns are
  * added until the 99th percentile of an append passes 100 ms or the schedule cannot be kept; Postgres runs on the same cores.
  *
- * Postgres as in `bench/database`; NATS is LEDGERLINE_BENCH_NATS_URL, else the `nats-server` on the path.
+ * Postgres as in `bench/database`, NATS as in `bench/broker`.
  */
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { systemClock } from '../src/base/clock.ts';
 import { limits } from '../src/base/limits.ts';
@@ -26,8 +23,6 @@ import { createMetrics } from '../src/base/metrics.ts';
 import type { Bus } from '../src/bus/bus.ts';
 import { localBus } from '../src/bus/local-bus.ts';
 import { natsBus } from '../src/bus/nats-bus.ts';
-import { spawnGuarded } from '../src/db/guarded-process.ts';
-import { freePort } from '../src/db/postgres-process.ts';
 import { createLedger } from '../src/ledger/postgres-ledger.ts';
 import { createSessions } from '../src/session/sessions.ts';
 import { createTurns } from '../src/turn/postgres-turns.ts';
@@ -35,6 +30,7 @@ import { sessionWork } from '../src/turn/session-work.ts';
 import type { ClaimedTurn } from '../src/turn/turns.ts';
 import { defineAgent } from '../src/worker/define-agent.ts';
 import { createWorker } from '../src/worker/worker.ts';
+import { openBroker } from './broker.ts';
 import { openDatabase } from './database.ts';
 import { median, quantile, rounded, spread } from './report.ts';
 import type { Report } from './report.ts';
@@ -60,33 +56,6 @@ function half(url: string, bus: Bus, debounceMs: number) {
       for (const service of services.toReversed()) await service.stop();
     },
   };
-}
-
-async function startNats(): Promise<{ url: string; stop(): Promise<void> } | undefined> {
-  const given = process.env['LEDGERLINE_BENCH_NATS_URL'];
-  if (given !== undefined) return { url: given, stop: () => Promise.resolve() };
-  const folder = await mkdtemp(join(tmpdir(), 'ledgerline-bench-nats-'));
-  const port = await freePort();
-  try {
-    const server = await spawnGuarded({
-      command: 'nats-server',
-      arguments: ['--addr', '127.0.0.1', '--port', String(port)],
-      stopSignal: 'TERM',
-      workingFolder: folder,
-      environment: { PATH: process.env['PATH'] ?? '' },
-      onLine: () => undefined,
-    });
-    return {
-      url: `nats://127.0.0.1:${port}`,
-      async stop() {
-        server.release();
-        await server.ended;
-        await rm(folder, { recursive: true, force: true });
-      },
-    };
-  } catch {
-    return undefined; // the report says that it was not there
-  }
 }
 
 async function firstWords(url: string, buses: [Bus, Bus], debounceMs: number, count: number): Promise<number[]> {
@@ -204,7 +173,7 @@ async function sideBySide(url: string, turnsWanted: number, roundMs: number): Pr
 export async function run({ quick }: { quick: boolean }): Promise<Report> {
   const rows: Record<string, string | number>[] = [];
   const database = await openDatabase();
-  const nats = await startNats();
+  const nats = await openBroker();
   try {
     const local = (): Bus => localBus(common(database.url));
     const root = `bench-${randomUUID()}`;
@@ -248,7 +217,7 @@ export async function run({ quick }: { quick: boolean }): Promise<Report> {
       rows,
     };
   } finally {
-    await nats?.stop();
+    await nats?.close();
     await database.close();
   }
 }
