@@ -2,7 +2,7 @@
 import { posix } from 'node:path';
 import { type Source, codeOf } from './sources.ts';
 
-/** The folders of each floor, from the ground. Those on floor 6 belong together: they are the process. */
+/** The folders of each floor, from the ground. Those on the top floor belong together: they are the process. */
 const FLOORS: readonly (readonly string[])[] = [
   ['base'],
   ['event', 'db'],
@@ -10,6 +10,8 @@ const FLOORS: readonly (readonly string[])[] = [
   ['session', 'room', 'step'],
   ['producer', 'turn', 'lab'],
   ['http', 'worker'],
+  ['example'],
+  ['crash'],
   ['cli', ''],
 ];
 

@@ -16,7 +16,7 @@ const words: readonly Word[] = [
   {
     what: 'SQL',
     pattern: /\b(?:sql|tx)(?:<[^`;]*>)?`|\.unsafe\(/g,
-    owners: ['ledger/', 'outbox/', 'turn/', 'step/', 'db/'],
+    owners: ['ledger/', 'outbox/', 'turn/', 'step/', 'db/', 'example/'],
   },
   {
     what: 'writing a table of the ledger',
@@ -37,6 +37,11 @@ const words: readonly Word[] = [
     what: 'writing a table of the steps',
     pattern: /\b(?:insert into|update|delete from) ledgerline\.step\b/g,
     owners: ['step/'],
+  },
+  {
+    what: 'writing a table of the example',
+    pattern: /\b(?:insert into|update|delete from) example\.(?:refund|entry)\b/g,
+    owners: ['example/'],
   },
   { what: 'the Postgres client', pattern: /^import (?!type\b)[^;]*from 'postgres'/gm, owners: ['db/'] },
   { what: 'NATS', pattern: /from 'nats'/g, owners: ['bus/', 'outbox/'] },
