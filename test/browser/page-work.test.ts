@@ -137,6 +137,9 @@ describe('a call in doubt', () => {
 
     await row.getByRole('link', { name: session }).click();
     await toolItem(page, 'charge_card').getByText('Did not happen').waitFor(patient);
+    const state = stepRow(page, 3).locator('.work-state');
+    await state.getByText('Did not happen').waitFor(patient);
+    expect(await state.evaluate((cell) => cell.scrollWidth - cell.clientWidth)).toBe(0);
     await bar(page, 'quiet').getByText('Resolved', { exact: true }).waitFor(patient);
     await page.getByRole('button', { name: 'Go on' }).click();
     const again = await takeTurn(stage.writer, session);

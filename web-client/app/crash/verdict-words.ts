@@ -26,7 +26,7 @@ function toHeldWords({ point, without }: CrashRun): Words {
   const lesson =
     without.length === 0
       ? 'Take a safeguard away, and run it again, to see what it is for.'
-      : `Nothing hung on ${nameSafeguards(without, 'or')} at this point.`;
+      : `No refund and no entry hung on ${nameSafeguards(without, 'or')} at this point.`;
   const isKnownAgain = !without.includes('step_key');
   return { finding: 'One refund, one entry.', story: heldStories(isKnownAgain)[point], lesson };
 }
