@@ -25,6 +25,9 @@ function onDefect(thrown: unknown): void {
 process.on('uncaughtException', onDefect);
 process.on('unhandledRejection', onDefect);
 
+// A command lives until it is over. A worker whose database is away has no socket, and only timers that keep no process
+// alive: Node would end it without a word (exit code 13).
+setInterval(() => undefined, 60_000);
 const exitCode = await run(process.argv, {
   env: environment,
   folder: process.cwd(),

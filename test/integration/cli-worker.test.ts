@@ -2,12 +2,14 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, onTestFinished, it } from 'vitest';
+import { sleep } from '../../src/base/clock.ts';
 import { endAll, makeWorkingFolder, runCli, startCli } from '../support/cli.ts';
 import type { Cli } from '../support/cli.ts';
 import { call, createSession } from '../support/gateway-calls.ts';
 import { startInProcessGateway } from '../support/in-process-gateway.ts';
 import type { InProcessGateway } from '../support/in-process-gateway.ts';
 import { freshDatabase } from '../support/services.ts';
+import { startTcpProxy } from '../support/tcp-proxy.ts';
 import { eventually } from '../support/waits.ts';
 
 const folder = makeWorkingFolder();
@@ -172,6 +174,25 @@ describe('a worker', () => {
       return started.length === 3 && started.at(-1)?.data;
     });
     expect(restarted).toMatchObject({ try: 1 });
+  });
+
+  it('outlives an absence of its database, without NATS or a port that would keep the process', async () => {
+    const { databaseUrl, say, until } = await stage();
+    const { hostname: host, port } = new URL(databaseUrl);
+    const wire = await startTcpProxy({ host, port: Number(port) });
+    onTestFinished(() => wire.stop());
+    const url = Object.assign(new URL(databaseUrl), { host: `127.0.0.1:${wire.port}` });
+    const worker = start(file('slow.mjs', slow), url.href);
+    worker.endInput(); // as under a supervisor
+    await eventually('it works', () => worker.stderr().includes('"working"'));
+    await sleep(1_500); // it has looked for work, and waits
+    await wire.cut();
+    expect(await Promise.race([worker.exit, sleep(3_000)])).toBeUndefined();
+    await wire.restore();
+    await say('hello');
+    await until('turn.completed');
+    worker.signal('SIGTERM');
+    expect(await worker.exit).toBe(0);
   });
 
   it('that is killed is followed by another, which answers with the same inputs', async () => {
