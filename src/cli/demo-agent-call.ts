@@ -38,6 +38,6 @@ export async function carryOut(
 
 /** The tool is not run, and the model hears why. */
 function denied(call: ModelCall, { by, comment }: AgentDecision): CallOutcome {
-  const message = `${by} did not approve it${comment === undefined ? '.' : `: ${comment}`}`;
+  const message = `${by} did not approve it${comment === undefined ? '.' : `: “${comment}”.`}`;
   return { call, state: 'failed', error: { code: 'denied', message } };
 }

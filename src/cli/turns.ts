@@ -98,10 +98,10 @@ async function list(context: Context, { active, json }: ListOptions): Promise<vo
 const tableOf = (turns: readonly Turn[]): string =>
   table(
     ['SESSION', 'TURN', 'STATUS', 'SINCE', 'TRIES', 'WORKER', 'ERROR'],
-    turns.map(({ session, turn, status, since, tries, maxAttempts, worker, ...trouble }) => [
+    turns.map(({ session, turn, since, tries, maxAttempts, worker, ...trouble }) => [
       session,
       turn ?? '-',
-      status,
+      trouble.status,
       since,
       maxAttempts === null ? String(tries) : `${tries}/${maxAttempts}`,
       worker ?? '-',
@@ -110,8 +110,11 @@ const tableOf = (turns: readonly Turn[]): string =>
   );
 
 /** What is wrong, and with which step a person must begin. */
-function wordsFor({ error, doubts = [] }: Pick<Turn, 'error' | 'doubts'>): string {
-  const steps = doubts.map(({ step, tool, effect }) => `step ${step} (${tool}, ${effect}) is in doubt`);
+function wordsFor({ status, error, doubts }: Pick<Turn, 'status' | 'error' | 'doubts'>): string {
+  const isResolved = status === 'in_doubt' && doubts?.length === 0;
+  const steps = isResolved
+    ? ['its steps are resolved: `ledgerline turns retry` has it go on']
+    : (doubts ?? []).map(({ step, tool, effect }) => `step ${step} (${tool}, ${effect}) is in doubt`);
   return [...(error === null ? [] : [`${error.code}: ${error.message}`]), ...steps].join('; ');
 }
 

@@ -128,7 +128,7 @@ test.each(['approved', 'denied'] as const)(
     const [result, refunds, told] =
       decision === 'approved'
         ? [{ refund: key, ...args }, [[key, 40]], [{ call: 'call_1', step: 1 }]]
-        : [{ error: { code: 'denied', message: 'maya did not approve it: hm' } }, [], []];
+        : [{ error: { code: 'denied', message: 'maya did not approve it: “hm”.' } }, [], []];
     expect(await refundsOf(here)).toEqual(refunds);
     expect(await all('tool.result')).toMatchObject(told);
     expect(provider.asked).toHaveLength(2);

@@ -114,6 +114,11 @@ describe('turns', () => {
     ]);
   });
 
+  it('in doubt whose steps are all resolved say how they go on', async () => {
+    answer = { status: 200, body: { turns: [{ ...inDoubt, doubts: [] }] } };
+    expect((await run()).stdout).toMatch(/ its steps are resolved: `ledgerline turns retry` has it go on\n$/);
+  });
+
   it('are lines of JSON for programs, just as the server has them', async () => {
     answer = { status: 200, body: { turns: [failed, { ...queued, more: 1 }] } };
     const { stdout } = await run('--active', '--json');
