@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /** The process: its arguments, its signals, its last words. Everything else is below. */
-import { systemClock } from './base/clock.ts';
+import { keepAlive, systemClock } from './base/clock.ts';
 import { createLog } from './base/log.ts';
 import { createOutput } from './cli/output.ts';
 import { exitCodes, run } from './cli/program.ts';
@@ -27,7 +27,7 @@ process.on('unhandledRejection', onDefect);
 
 // A command lives until it is over. A worker whose database is away has no socket, and only timers that keep no process
 // alive: Node would end it without a word (exit code 13).
-setInterval(() => undefined, 60_000);
+keepAlive();
 const exitCode = await run(process.argv, {
   env: environment,
   folder: process.cwd(),

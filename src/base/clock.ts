@@ -51,6 +51,9 @@ export function sleep(delayMs: number, signal?: AbortSignal): Promise<void> {
   });
 }
 
+/** The process lives until somebody ends it, whatever else it waits for. */
+export const keepAlive = (): void => void setInterval(() => undefined, LONGEST_DELAY_MS);
+
 /** A secret of `bytes` random bytes, as base64url. */
 export const randomSecret = (bytes = 32): string => randomBytes(bytes).toString('base64url');
 
