@@ -1,9 +1,9 @@
 /** Connections to Postgres: how one is made, when its failure means "away", and how it is dropped for certain. */
 import { Socket } from 'node:net';
 import postgres from 'postgres';
-import { LedgerlineError } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
 import type { Log } from '../base/log.ts';
+import { guarded } from './transaction-guard.ts';
 
 /** A client: one connection or a pool of them, connecting on first use. */
 export type Sql = postgres.Sql<{ bigint: number }>;
@@ -140,30 +140,23 @@ export async function transaction<T>(
   isolation: 'read committed' | 'repeatable read' = 'read committed',
 ): Promise<T> {
   let isOver = false;
-  /** What its work still sends behind its own end would come behind the COMMIT or the ROLLBACK, and be a commit of its own. */
-  let isSettled = false;
+  let isLost = false;
   /**
    * The driver writes what follows the loss of a connection, its own ROLLBACK first, to a socket that is gone, and that
    * ends the process; or later to its next connection, in somebody else's transaction (porsager/postgres#1208, #1216). So
-   * nothing follows: `begin` rejects by itself when the connection closes.
+   * nothing follows, whatever the work made of the error: `begin` rejects by itself when the connection closes.
    */
   const silent = (thrown: unknown): Promise<never> => {
-    if (isOver || isDisconnected(thrown)) return new Promise(() => undefined);
+    if (isOver || isLost || isDisconnected(thrown)) return new Promise(() => undefined);
     throw thrown;
   };
-  const guarded = (tx: TransactionSql): TransactionSql =>
-    new Proxy(tx, {
-      apply(target, self, statement) {
-        if (isOver || isSettled) throw new LedgerlineError('unavailable', 'the transaction is over');
-        return Reflect.apply(target, self, statement) as unknown;
-      },
-    });
+  const inScope = guarded(
+    work,
+    (thrown) => (isLost ||= isDisconnected(thrown)),
+    () => isOver,
+  );
   try {
-    return (await sql.begin(`isolation level ${isolation}`, (tx) =>
-      work(guarded(tx))
-        .finally(() => (isSettled = true))
-        .catch(silent),
-    )) as T;
+    return (await sql.begin(`isolation level ${isolation}`, (tx) => inScope(tx).catch(silent))) as T;
   } finally {
     isOver = true;
   }
