@@ -3,7 +3,7 @@ import type { Clock } from '../base/clock.ts';
 import { LedgerlineError } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
 import { stepKey } from '../step/step.ts';
-import type { Intent, NewDelivery, StepError, StepStart } from '../step/step.ts';
+import type { Intent, JournaledStep, NewDelivery, StepError, StepStart } from '../step/step.ts';
 import type { ModelCall, Steps } from '../turn/steps.ts';
 import type { Attempt } from '../turn/turns.ts';
 import { AgentError } from './agent-error.ts';
@@ -37,10 +37,11 @@ export interface ToolCallOptions {
 /** Rejects when it is open what happened, and when the journal will not have the call: no agent can cope with that. */
 export async function carryOut(options: ToolCallOptions, index: number, call: ModelCall): Promise<Carried> {
   const tool = Object.hasOwn(options.tools, call.tool) ? options.tools[call.tool] : undefined;
-  if (tool === undefined) return failed({ code: 'unknown_tool', message: `There is no tool named ${call.tool}.` });
+  if (tool === undefined) {
+    return refused(options, index, call, { code: 'unknown_tool', message: `There is no tool named ${call.tool}.` });
+  }
   const { success, data, error } = await tool.args.safeParseAsync(call.args);
-  // Before anything is written, and at every attempt alike.
-  if (!success) return failed({ code: 'invalid_arguments', message: faultsOf(error.issues) });
+  if (!success) return refused(options, index, call, { code: 'invalid_arguments', message: faultsOf(error.issues) });
   const intent: Intent = { tool: call.tool, effect: effectOf(tool), args: data };
   return tool.effect === 'transactional'
     ? inTransaction(options, index, intent, tool)
@@ -48,6 +49,33 @@ export async function carryOut(options: ToolCallOptions, index: number, call: Mo
 }
 
 const failed = ({ code, message }: StepError) => ({ kind: 'failed', error: { code, message } }) as const;
+
+/**
+ * Before anything is written; but an attempt with an older release may have made the call. Then it came to what the journal has, and
+ * while that is open, no model hears that it has failed: it would ask for it again.
+ */
+async function refused(
+  options: ToolCallOptions,
+  index: number,
+  { tool }: ModelCall,
+  error: StepError,
+): Promise<Carried> {
+  const found = await readRow(options, index);
+  if (found === undefined) return failed(error);
+  if (found.tool !== tool) {
+    throw new LedgerlineError('step_conflict', `the journal has another call at the index ${index}`, {
+      state: found.state,
+    });
+  }
+  if (found.state === 'done') return { kind: 'done', result: found.result ?? 'null' };
+  if (found.error !== undefined) return failed(found.error);
+  throw new Error(`a call that was begun cannot be carried on: ${error.message}`);
+}
+
+async function readRow({ attempt, steps, ask }: ToolCallOptions, index: number): Promise<JournaledStep | undefined> {
+  const journal = await ask(() => steps.journal(attempt.session, attempt.turn));
+  return journal.find((step) => step.index === index);
+}
 
 /** One commit, or none: a tool that throws, or that takes too long, has done nothing. */
 async function inTransaction(
@@ -90,9 +118,7 @@ const tooSlow = (tool: string): ToolError =>
 
 /** The journal has no result, for the call had failed: it has the error. */
 async function failedBefore(options: ToolCallOptions, index: number, refusal: LedgerlineError): Promise<Carried> {
-  const { attempt, steps, ask } = options;
-  const journal = await ask(() => steps.journal(attempt.session, attempt.turn));
-  const error = journal.find((step) => step.index === index)?.error;
+  const error = (await readRow(options, index))?.error;
   if (error === undefined) throw refusal;
   return failed(error);
 }
@@ -128,7 +154,7 @@ async function perform(
   try {
     // In one attempt a call has one caller, so what is in progress is our own start whose answer was lost: it said run, or find.
     const isSought = tool.effect === 'lookup' && start !== 'run';
-    const found = isSought ? await tool.find(intent.args, call).catch(unsought) : undefined;
+    const found = isSought ? await sought(() => tool.find(intent.args, call)) : undefined;
     result = found === undefined ? await tool.run(intent.args, call) : found.result;
     text = textOf(result);
   } catch (thrown) {
@@ -163,9 +189,13 @@ const unkept = (tool: string, refusal: LedgerlineError): AgentError =>
 /** Whatever it says of itself, it is worth another attempt, which settles the call by its class. */
 const open = (thrown: unknown): Error => new Error('it is open what a tool has done', { cause: thrown });
 
-/** Who could not ask cannot tell: that is no failure of the call. */
-function unsought(thrown: unknown): never {
-  throw open(thrown);
+/** Who could not ask cannot tell, however it says so: that is no failure of the call. */
+async function sought<T>(find: () => Promise<T>): Promise<T> {
+  try {
+    return await find();
+  } catch (thrown) {
+    throw open(thrown);
+  }
 }
 
 /** As the journal keeps it: what JSON has no word for is nothing. */

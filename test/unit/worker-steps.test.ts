@@ -379,8 +379,15 @@ describe('a call', () => {
     expect(world.endings).toMatchObject([{ kind: 'failed', isRetryable: true }]);
   });
 
-  test('of a tool that cannot ask what it did is not failed [stripe-ruby#431]', async () => {
-    const find = () => Promise.reject(new ToolError('busy', 'Ask later.'));
+  test.each<[string, () => Promise<never>]>([
+    ['rejects', () => Promise.reject(new ToolError('busy', 'Ask later.'))],
+    [
+      'throws',
+      () => {
+        throw new ToolError('busy', 'Ask later.');
+      },
+    ],
+  ])('of a tool that cannot ask what it did, and %s, is not failed [stripe-ruby#431]', async (_, find) => {
     const tools: Tools = { refund: { effect: 'lookup', args: cents, find, run: find } };
     const world = await atWork(tools, refunding([]), (one) => {
       answered(one);
@@ -404,6 +411,37 @@ describe('a call', () => {
     await world.clock.advance(1_000);
     expect([starts, asked]).toEqual([2, expected]);
     expect(world.endings).toMatchObject([{ kind: 'finished' }]);
+  });
+
+  describe.each<[string, Tools]>([
+    ['a tool that the release no longer has', {}],
+    ['arguments that its tool no longer takes', { refund: { args: z.strictObject({ euros: z.int() }), run: never } }],
+  ])('of %s', (_, tools) => {
+    test('is in the journal all the same, with what came of it', async () => {
+      const outcomes: (CallOutcome | string)[] = [];
+      const error = { code: 'declined', message: 'No.' };
+      await atWork(tools, refunding(outcomes), (one) => {
+        answered(one, [refund, { ...refund, call: 'c2' }, { ...refund, call: 'c3' }]);
+        one.steps.seed(1, { state: 'done', result: '{"refund":"re_1"}' }, intentOf('once'));
+        one.steps.seed(2, { state: 'failed', error }, intentOf('once'));
+      });
+      expect(outcomes).toMatchObject([
+        { state: 'done', result: { refund: 're_1' } },
+        { state: 'failed', error },
+        { state: 'failed', error: { code: expect.stringMatching(/^(?:unknown_tool|invalid_arguments)$/) as string } },
+      ]);
+    });
+
+    test('has not failed while it is open what it did: no model hears so', async () => {
+      const outcomes: (CallOutcome | string)[] = [];
+      const world = await atWork(tools, refunding(outcomes), (one) => {
+        answered(one);
+        one.steps.seed(1, started, intentOf('once'));
+      });
+      expect(outcomes).toEqual(['unsettled']);
+      expect(world.endings).toMatchObject([{ kind: 'failed', isRetryable: true }]);
+      expect(world.steps.rows.get(1)?.state).toBe('started');
+    });
   });
 
   test('that the journal knows with another intent fails the turn for good, where everybody sees it [temporalio/sdk-rust#443]', async () => {
