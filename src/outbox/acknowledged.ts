@@ -69,16 +69,20 @@ interface Acknowledgement {
 
 function acknowledgementOf(message: Msg): number | Error {
   if (message.headers?.code === 503) return NatsError.errorForCode(ErrorCode.NoResponders);
-  let said: Acknowledgement;
+  let said: Acknowledgement | null;
   try {
-    said = message.json<Acknowledgement>();
+    said = message.json<Acknowledgement | null>();
   } catch (thrown) {
     return NatsError.errorForCode(ErrorCode.JetStreamInvalidAck, thrown as Error);
   }
-  if (said.error !== undefined) {
+  if (said?.error !== undefined) {
     const error = new NatsError(said.error.description, String(said.error.code));
     error.api_error = said.error;
     return error;
   }
-  return said.seq ?? NatsError.errorForCode(ErrorCode.JetStreamInvalidAck);
+  // Numbers count from 1: a cluster that knows the id of a message which its majority has not stored yet may answer 0.
+  const seq = said?.seq;
+  return Number.isSafeInteger(seq) && Number(seq) > 0
+    ? Number(seq)
+    : NatsError.errorForCode(ErrorCode.JetStreamInvalidAck);
 }

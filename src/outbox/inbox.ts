@@ -1,7 +1,7 @@
 /** The consumer library: every delivery applied once, in the order of its session, in a transaction of the consumer's own database. */
 import { backoffMs } from '../base/backoff.ts';
 import { sleep, systemClock } from '../base/clock.ts';
-import type { Clock, Timer } from '../base/clock.ts';
+import type { Clock } from '../base/clock.ts';
 import type { InboxMetrics } from '../base/delivery-metrics.ts';
 import { LedgerlineError, toError } from '../base/errors.ts';
 import { createGate } from '../base/gate.ts';
@@ -18,7 +18,7 @@ import type { Statements } from '../db/postgres.ts';
 import { applyOnce, passDead } from './apply.ts';
 import type { Applied, AppliedDelivery } from './apply.ts';
 import type { Delivery, DeliveryChannel, Received } from './delivery.ts';
-import { forgetApplied } from './inbox-row.ts';
+import { keepInbox } from './inbox-upkeep.ts';
 import { jetStreamChannel } from './jetstream-channel.ts';
 
 export type { AppliedDelivery, DeliveryChannel, Statements };
@@ -97,7 +97,6 @@ export function createConsumer(options: ConsumerOptions): Service {
   const inTurn = createGate(connections);
   let pool: Pool | undefined;
   let consuming: Promise<void> | undefined;
-  let timer: Timer | undefined;
 
   function open(): Pool {
     return createPool({ url: databaseUrl, connections, name: `ledgerline ${name}`, log, deadlineMs });
@@ -196,18 +195,8 @@ export function createConsumer(options: ConsumerOptions): Service {
     }
   }
 
-  /** Behind a week no stream brings it again. */
-  function forgetNowAndThen(used: Pool): void {
-    timer = clock.after(deliveryLimits.forgetMs * (0.5 + clock.random()), () => {
-      const forgotten = used.run('forgetting deliveries', (sql) => forgetApplied(sql, name));
-      detach(forgotten, log, 'deliveries that were applied long ago could not be forgotten; it will be tried again');
-      forgetNowAndThen(used);
-    });
-  }
-
   async function stop(): Promise<void> {
     stopping.abort();
-    timer?.cancel();
     await consuming;
     if (isOwnChannel) await channel.stop();
     await pool?.close(limits.connectDeadlineMs);
@@ -227,7 +216,7 @@ export function createConsumer(options: ConsumerOptions): Service {
       }
       consuming = channel.consume(name, handle, stopping.signal);
       detach(consuming, log, 'the consumer ended unexpectedly');
-      forgetNowAndThen(pool);
+      keepInbox({ pool, consumer: name, clock, log, signal: stopping.signal });
       log.info({ topics: options.topics }, 'consuming');
     },
     stop: () => (stopped ??= stop()),

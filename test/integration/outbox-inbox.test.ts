@@ -1,5 +1,7 @@
 /** A consumer applies each delivery once, in order, whatever comes twice, late, in pieces, or under a wrong number. */
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
+import { deliveryLimits } from '../../src/base/delivery-limits.ts';
 import { createConsumer } from '../../src/outbox/inbox.ts';
 import type { Delivery, DeliveryChannel } from '../../src/outbox/delivery.ts';
 import { forgetApplied } from '../../src/outbox/inbox-row.ts';
@@ -108,6 +110,22 @@ describe('an effect', () => {
     expect([await stage.applied('a'), await stage.applied('b')]).toEqual([[1, 2], [1]]);
     expect(await consumer.outcomes()).toMatchObject({ failed: 3, applied: 3 });
     expect(await dead()).toEqual([]);
+  });
+
+  test('whose statement fails when nobody waits for it is not applied, and the delivery comes again', async () => {
+    let tries = 0;
+    const consumer = await stage.consumer(channel, {
+      apply(tx, { session, outboxSequence }) {
+        tries += 1;
+        const write = (number: number) =>
+          tx`insert into applied (consumer, session, number) values ('c', ${session}::text, ${number}::bigint / ${tries < 3 ? 0 : 1}::int)`;
+        write(outboxSequence).catch(() => undefined);
+        return Promise.resolve();
+      },
+    });
+    await publish(delivery('a', 1));
+    await sees(consumer, 'applied');
+    expect([tries, await stage.applied('a')]).toEqual([3, [1]]);
   });
 
   test('that never succeeds is dead after so many failures, and its session goes on', async () => {
@@ -222,6 +240,25 @@ test('what was applied long ago is forgotten, and is a duplicate all the same', 
   await publish(delivery('a', 1), delivery('a', 3));
   await sees(consumer, 'applied', 3);
   expect(await stage.applied('a')).toEqual([1, 2, 3]);
+});
+
+test('all that was applied long ago is forgotten when it is time, however much it is', async () => {
+  await stage.sql(async (sql) => {
+    await sql`insert into ledgerline.inbox (consumer, session, outbox_sequence, identity, applied_at)
+              select 'c', 'a', number, 'turn-a:' || number || ':topic', now() - interval '8 days'
+                from generate_series(1, ${2 * deliveryLimits.forgetRows + 1}::int) number`;
+  });
+  let isTime = true;
+  const after: typeof systemClock.after = (delayMs, run) => {
+    const isDue = isTime && delayMs >= deliveryLimits.forgetMs / 2;
+    if (isDue) isTime = false; // once: the next time would be minutes later
+    return systemClock.after(isDue ? 0 : delayMs, run);
+  };
+  await stage.consumer(channel, { clock: { ...systemClock, after } });
+  await eventually('nothing of it is left', async () => {
+    const rows = await stage.sql((sql) => sql`select from ledgerline.inbox limit 1`);
+    return rows.length === 0;
+  });
 });
 
 test('a delivery that was dead for longer than anything is kept is applied when it is sent again', async () => {
