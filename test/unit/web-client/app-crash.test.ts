@@ -132,7 +132,9 @@ describe('the verdict', () => {
   });
 
   test('of a run that held without a safeguard does not praise it', () => {
-    expect(of({ without: ['inbox'] })).toMatchObject({ lesson: 'No refund and no entry hung on the inbox at this point.' });
+    expect(of({ without: ['inbox'] })).toMatchObject({
+      lesson: 'No refund and no entry hung on the inbox at this point.',
+    });
     expect(of({ point: 'model_journaled', without: ['step_key'] })).toMatchObject({
       story: expect.stringContaining('the model was asked anew') as string,
     });
