@@ -1,15 +1,16 @@
 /** Reads the body of an append: bytes in, events whose payloads are the sender's own text out (pure). */
 import { z } from 'zod';
 import { LedgerlineError } from '../base/errors.ts';
+import type { ErrorFields } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
 import { eventTypeShape } from './event.ts';
 import type { NewEvent } from './event.ts';
-import { parseJson, shaped } from './json-body.ts';
+import { parseJson, parseText, shaped } from './json-body.ts';
 import { producerShape } from './producer.ts';
 import type { Producer } from './producer.ts';
 import { toCursor } from './sequence.ts';
 import type { Cursor } from './sequence.ts';
-import { sliceData, toOneLine } from './slice.ts';
+import { sliceData, sliceMembers, toOneLine } from './slice.ts';
 import { fenceShape } from './turn-id.ts';
 import type { Fence } from './turn-id.ts';
 
@@ -20,10 +21,10 @@ export interface AppendBody {
   readonly fence?: Fence;
 }
 
+const eventShape = z.strictObject({ type: eventTypeShape, data: z.unknown() });
+
 /** The events of a body, as a member of its shape. */
-export const eventsShape = z
-  .array(z.strictObject({ type: eventTypeShape, data: z.unknown() }))
-  .max(limits.eventsPerAppend);
+export const eventsShape = z.array(eventShape).max(limits.eventsPerAppend);
 
 const appendShape = z.strictObject({
   producer: producerShape.optional(),
@@ -57,8 +58,18 @@ export function parseEventsBody<Shape extends z.ZodType<{ events: z.infer<typeof
 ): { body: z.infer<Shape>; events: NewEvent[] } {
   const { text, value } = parseJson(bytes, sliceData);
   const body = shaped(shape, value);
-  const events = body.events.map((event, index): NewEvent => newEvent(event.type, text[index], index));
+  const events = body.events.map((event, index): NewEvent => {
+    return newEvent(event.type, text[index], { where: `events[${index}].data`, fields: { index } });
+  });
   return { body, events: detached(events, bytes.length) };
+}
+
+/** An event alone: `{"type","data"}` as a text. */
+export function parseEventText(json: string): NewEvent {
+  const { text, value } = parseText(json, sliceMembers);
+  const { type } = shaped(eventShape, value);
+  const event = newEvent(type, text.get('data'), { where: 'data', fields: {} });
+  return detached([event], json.length)[0] ?? event;
 }
 
 /** What surrounds the data of a few small events; so much may be kept for nothing. */
@@ -74,17 +85,15 @@ function detached(events: NewEvent[], bodyBytes: number): NewEvent[] {
   return events.map((event) => ({ ...event, data: Buffer.from(event.data).toString() }));
 }
 
-function newEvent(type: string, slice: string | undefined, index: number): NewEvent {
-  if (slice === undefined) {
-    throw new LedgerlineError('malformed', 'the event has no data', { where: `events[${index}].data` });
-  }
+function newEvent(type: string, slice: string | undefined, place: { where: string; fields: ErrorFields }): NewEvent {
+  if (slice === undefined) throw new LedgerlineError('malformed', 'the event has no data', { where: place.where });
   const data = toOneLine(slice);
   const size = Buffer.byteLength(data);
   if (size > limits.payloadBytes) {
     throw new LedgerlineError('too_large', `an event's data holds at most ${limits.payloadBytes} bytes`, {
       limit: 'payloadBytes',
       max: limits.payloadBytes,
-      index,
+      ...place.fields,
     });
   }
   return { type, data, bytes: size };

@@ -9,15 +9,18 @@ const decoder = new TextDecoder('utf-8', { fatal: true });
  * Decodes and parses. `scan` sees the text before the parser does, so that it can refuse what nests too deeply;
  * what it cut out is to be believed because the parser took the text.
  */
-export function parseJson<T>(bytes: Uint8Array, scan: (text: string) => T): { text: T; value: unknown } {
-  const body = decode(bytes);
+export const parseJson = <T>(bytes: Uint8Array, scan: (text: string) => T): { text: T; value: unknown } =>
+  parseText(decode(bytes), scan);
+
+/** The same of what is text already. */
+export function parseText<T>(body: string, scan: (text: string) => T): { text: T; value: unknown } {
   const text = scan(body);
   try {
     return { text, value: JSON.parse(body) as unknown };
   } catch (error) {
     // The parser's message quotes only the caller's own text.
     const reason = error instanceof Error ? error.message : 'syntax';
-    throw new LedgerlineError('malformed', `the body is not JSON: ${reason}`, { where: 'body' });
+    throw new LedgerlineError('malformed', `not JSON: ${reason}`, { where: 'body' });
   }
 }
 

@@ -202,7 +202,7 @@ function skipSpace(text: string, from: number): number {
 }
 
 const broken = (at: number) =>
-  new LedgerlineError('malformed', `the body is not JSON: unexpected text at character ${at}`, {
+  new LedgerlineError('malformed', `not JSON: unexpected text at character ${at}`, {
     where: `character ${at}`,
   });
 

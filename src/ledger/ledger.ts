@@ -105,6 +105,16 @@ export interface SessionList {
   readonly next: ListPlace | undefined;
 }
 
+/** What a producer has stored of a session. */
+export interface ProducerRow {
+  readonly state: SessionState;
+  /** Of its last stored event; 0 when it has none. */
+  readonly counter: number;
+  /** The sequences of its first and its last event. */
+  readonly first: Sequence | undefined;
+  readonly last: Sequence | undefined;
+}
+
 export interface ReadMark {
   readonly read: Cursor;
   readonly state: SessionState;
@@ -129,6 +139,8 @@ export interface Ledger {
   close(session: string): Promise<Head | undefined>;
   /** Leaves a tombstone and erases the payloads; the id is never used again. Undefined when there is no such session. */
   delete(session: string): Promise<Head | undefined>;
+  /** How far a producer has come. Undefined when there is no such session. */
+  producer(session: string, producer: string): Promise<ProducerRow | undefined>;
   /** A page of the sessions that the filter shows and nobody deleted, as `subject` has read them. */
   list(filter: SessionFilter, range: ListRange, subject: string): Promise<SessionList>;
   /** Never goes back and never passes the head. Undefined when there is no such session. */

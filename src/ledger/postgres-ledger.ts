@@ -12,6 +12,7 @@ import { readHeads } from './head.ts';
 import type { Ledger } from './ledger.ts';
 import { createPool } from '../db/pool.ts';
 import type { Pool } from '../db/pool.ts';
+import { readProducer } from './producer-row.ts';
 import { markRead } from './read-position.ts';
 import { readHistory, readPage } from './read.ts';
 import { listSessions } from './session-list.ts';
@@ -98,6 +99,7 @@ export function createLedger(options: LedgerOptions): PostgresLedger {
     },
     list: (filter, range, subject) =>
       history.run('listing sessions', (sql) => listSessions(sql, filter, range, subject)),
+    producer: (session, producer) => control.run('reading a producer', (sql) => readProducer(sql, session, producer)),
     markRead: (session, subject, sequence) =>
       control.run('marking a session read', (sql) => markRead(sql, session, subject, sequence)),
   };

@@ -6,7 +6,7 @@ import type { AppendDependencies } from './append.ts';
 
 export type Sessions = Pick<
   Ledger,
-  'append' | 'create' | 'describe' | 'close' | 'delete' | 'history' | 'list' | 'markRead'
+  'append' | 'create' | 'describe' | 'close' | 'delete' | 'history' | 'list' | 'markRead' | 'producer'
 >;
 
 export interface SessionsOptions extends Omit<AppendDependencies, 'ledger' | 'bus'> {
@@ -30,6 +30,7 @@ export function createSessions(options: SessionsOptions): Sessions {
     history: (session, range) => ledger.history(session, range),
     list: (filter, range, subject) => ledger.list(filter, range, subject),
     markRead: (session, subject, sequence) => ledger.markRead(session, subject, sequence),
+    producer: (session, producer) => ledger.producer(session, producer),
     close: async (session) => told(session, await ledger.close(session)),
     delete: async (session) => told(session, await ledger.delete(session)),
   };

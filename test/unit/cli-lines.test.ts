@@ -1,7 +1,7 @@
 /** Standard input becomes lines, wherever it was cut on its way. */
 import { describe, expect, it } from 'vitest';
 import { readLines } from '../../src/cli/lines.ts';
-import type { Line } from '../../src/cli/lines.ts';
+import type { Line } from '../../src/event/line-cutter.ts';
 
 async function* chunks(parts: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {
   yield* parts;
