@@ -1,17 +1,22 @@
 /** POST /internal/sessions/:session/events: the one way into the ledger. */
 import type { ServerResponse } from 'node:http';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
-import { LedgerlineError } from '../base/errors.ts';
 import { parseAppendBody } from '../event/append-body.ts';
-import type { Outcome } from '../ledger/ledger.ts';
-import type { Sessions } from '../session/sessions.ts';
+import { appendRefusal } from './append-outcome.ts';
+import { isNdjson } from './body.ts';
 import type { ReadJsonBody } from './body.ts';
 import type { AppContext } from './context.ts';
-import { sessionDeleted, sessionUnknown } from './door.ts';
 import type { SessionHandler } from './door.ts';
+import { ndjsonRoute } from './ndjson-route.ts';
+import type { NdjsonOptions } from './ndjson-route.ts';
 
-export function appendRoute(sessions: Pick<Sessions, 'append'>, readJsonBody: ReadJsonBody): SessionHandler {
-  return async (c, { session }) => {
+/** One append a request, or one request of lines for as long as its producer lives. */
+export function appendRoute(options: NdjsonOptions, readJsonBody: ReadJsonBody): SessionHandler {
+  const { sessions } = options;
+  const readLines = ndjsonRoute(options);
+  return async (c, visit) => {
+    const { session } = visit;
+    if (isNdjson(c)) return readLines(c, visit);
     const body = parseAppendBody(await readJsonBody(c, 'appendBodyBytes'));
     const outcome = await sessions.append({ session, ...body });
     if (outcome.kind !== 'appended') throw appendRefusal(outcome);
@@ -32,45 +37,3 @@ function created(c: AppContext, range: { first: number; last: number }): Respons
   c.set('status', 201);
   return RESPONSE_ALREADY_SENT;
 }
-
-/** Every outcome but `appended` stored nothing. */
-export function appendRefusal(outcome: Exclude<Outcome, { kind: 'appended' }>): LedgerlineError {
-  switch (outcome.kind) {
-    case 'duplicate':
-      return stored('duplicate_append', 'the same events with the same counters are stored already', outcome);
-    case 'conflict':
-      return stored('producer_conflict', 'other events are stored under these counters', outcome);
-    case 'overlap':
-      return new LedgerlineError('producer_overlap', 'the first of these counters are stored already', {
-        counter: outcome.counter,
-      });
-    case 'closed':
-      return sessionClosed();
-    case 'deleted':
-      return sessionDeleted();
-    case 'unknown_session':
-      return sessionUnknown();
-    case 'wrong_head':
-      return new LedgerlineError('wrong_head', 'the head is not where it was expected', { head: outcome.head });
-    case 'fenced':
-      return new LedgerlineError(
-        'fenced',
-        'the turn belongs to a newer attempt, or to none any more: stop working at it',
-      );
-    case 'busy':
-      return new LedgerlineError('session_busy', 'the session stayed locked; nothing was stored');
-    case 'refused':
-      return new LedgerlineError('malformed', `the database refused the events: ${outcome.reason}`, {
-        where: 'events',
-      });
-  }
-}
-
-export const sessionClosed = (): LedgerlineError =>
-  new LedgerlineError('session_closed', 'the session is closed and takes no more events');
-
-const stored = (
-  code: 'duplicate_append' | 'producer_conflict',
-  message: string,
-  { first, last }: { first: number; last: number },
-): LedgerlineError => new LedgerlineError(code, message, { first, last });

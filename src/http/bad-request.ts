@@ -14,10 +14,21 @@ const statusLines: Readonly<Record<string, string>> = {
 /** A peer that still sends gets so long to read the answer: closing under unread bytes resets the connection and loses it. */
 const LINGER_MS = 500;
 
+/** Connections whose request may last as long as it likes: it has a limit of its own. */
+const lasting = new WeakSet<Duplex>();
+
+/** Lifts the limit on a whole request off this connection, until the returned function is called. */
+export function outlastRequest(socket: Duplex): () => void {
+  lasting.add(socket);
+  return () => void lasting.delete(socket);
+}
+
 export function answerBadRequests(server: Server, log: Log): void {
   const lastAnswers = new WeakMap<Duplex, ServerResponse>();
   server.on('request', (request, response) => lastAnswers.set(request.socket, response));
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
+    // Node only tells of it, once for each request, and leaves the connection to whoever listens.
+    if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && lasting.has(socket)) return;
     log.debug({ code: error.code }, 'a connection sent no request');
     // Nothing can be said in the middle of an answer, or to somebody who is gone.
     if (!socket.writable || error.code === 'ECONNRESET' || isAnswered(lastAnswers.get(socket))) {

@@ -45,11 +45,23 @@ interface Held {
   bytes: number;
 }
 
+/** Lines of JSON in UTF-8, not compressed. */
+export function isNdjson(c: AppContext): boolean {
+  const isNdjsonType = /^application\/x-ndjson *(?:; *charset="?utf-8"? *)?;?$/i;
+  if (!isNdjsonType.test(c.req.header('content-type') ?? '')) return false;
+  requireIdentity(c.req.header('content-encoding'));
+  return true;
+}
+
 /** A body without a type is taken for JSON, since it is checked to be that anyway; one that says it is something else is refused. */
 function requireJson(type: string | undefined, encoding: string | undefined): void {
   if (type !== undefined && !/^application\/json *(?:; *charset="?utf-8"? *)?;?$/i.test(type)) {
     throw new LedgerlineError('unsupported_media_type', 'the body must be application/json in UTF-8');
   }
+  requireIdentity(encoding);
+}
+
+function requireIdentity(encoding: string | undefined): void {
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
     throw new LedgerlineError('unsupported_media_type', 'the body must not be compressed');
   }

@@ -9,7 +9,7 @@ import type { Appends } from '../lab/burst.ts';
 import type { CrashLab } from '../lab/crash-lab.ts';
 import type { Lab } from '../lab/lab.ts';
 import type { Sessions } from '../session/sessions.ts';
-import { appendRefusal, sessionClosed } from './append-route.ts';
+import { appendRefusal, sessionClosed } from './append-outcome.ts';
 import { shapedBody } from './body.ts';
 import type { ReadJsonBody } from './body.ts';
 import type { App, AppContext } from './context.ts';
