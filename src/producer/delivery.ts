@@ -1,53 +1,35 @@
 /** Sends one request until its fate is known: the same bytes again after every failure that may pass. */
-import { backoffMs } from '../base/backoff.ts';
-import type { Clock } from '../base/clock.ts';
 import { toError } from '../base/errors.ts';
-import { ownError } from './producer-error.ts';
+import { createPatience } from './patience.ts';
+import type { PatienceOptions } from './patience.ts';
 import type { Answer, Verdict } from './verdict.ts';
 
-export interface DeliveryOptions {
+export interface DeliveryOptions extends PatienceOptions {
   readonly fetch: typeof fetch;
   readonly key: string;
   /** One try. */
   readonly timeoutMs: number;
-  /** All tries of one request. */
-  readonly giveUpMs: number;
-  readonly signal: AbortSignal;
-  readonly clock: Clock;
-  readonly sleep: (delayMs: number, signal?: AbortSignal) => Promise<void>;
 }
 
-const retry = { firstMs: 100, capMs: 5_000 } as const;
-
+/** Without a body it is a question, and may be asked as often as it takes. */
 export async function deliver<Value>(
   url: URL,
-  body: string,
+  body: string | undefined,
   judge: (answer: Answer, wasAmbiguous: boolean) => Verdict<Value>,
   options: DeliveryOptions,
 ): Promise<Value> {
-  const { clock, signal } = options;
-  const startedMs = clock.now();
+  const again = createPatience(options);
   let wasAmbiguous = false;
-  for (let attempt = 0; ; attempt += 1) {
-    const verdict = judge(await post(url, body, options), wasAmbiguous);
+  for (;;) {
+    const verdict = judge(await ask(url, body, options), wasAmbiguous);
     if (verdict.kind === 'done') return verdict.value;
     if (verdict.kind === 'refused') throw verdict.error;
-    if (signal.aborted) throw aborted(signal);
     wasAmbiguous ||= verdict.isAmbiguous;
-    // Never sooner than the server asked, and not all producers at the same moment.
-    const delayMs = verdict.afterMs + backoffMs(retry, attempt, clock.random());
-    if (clock.now() - startedMs + delayMs > options.giveUpMs) {
-      const fields = { lastFailure: verdict.code, isAmbiguous: wasAmbiguous };
-      throw ownError('gave_up', `no clear answer within ${options.giveUpMs} ms, at last ${verdict.code}`, fields);
-    }
-    await options.sleep(delayMs, signal);
-    if (signal.aborted) throw aborted(signal);
+    await again({ ...verdict, isAmbiguous: wasAmbiguous });
   }
 }
 
-export const aborted = (signal: AbortSignal) => ownError('aborted', 'the producer was aborted', {}, signal.reason);
-
-async function post(url: URL, body: string, options: DeliveryOptions): Promise<Answer> {
+async function ask(url: URL, body: string | undefined, options: DeliveryOptions): Promise<Answer> {
   const { clock, signal } = options;
   const controller = new AbortController();
   const stop = () => controller.abort();
@@ -56,9 +38,9 @@ async function post(url: URL, body: string, options: DeliveryOptions): Promise<A
   signal.addEventListener('abort', stop);
   try {
     const response = await options.fetch(url, {
-      method: 'POST',
+      method: body === undefined ? 'GET' : 'POST',
       headers: { authorization: `Bearer ${options.key}`, 'content-type': 'application/json' },
-      body,
+      ...(body === undefined ? {} : { body }),
       // A redirect could turn the append into a GET somewhere else.
       redirect: 'manual',
       signal: controller.signal,

@@ -3,12 +3,13 @@ import { z } from 'zod';
 import { randomId, sleep, systemClock } from '../base/clock.ts';
 import { isDelta, sessionIdShape } from '../event/event.ts';
 import { producerShape } from '../event/producer.ts';
+import { createCarrier } from './carrier.ts';
 import { deliver } from './delivery.ts';
 import type { DeliveryOptions } from './delivery.ts';
 import { eventText, payloadOf, payloadOfText } from './event-text.ts';
 import { ProducerError, ownError } from './producer-error.ts';
 import { createSender } from './sender.ts';
-import { judgeAppend, judgeCreate } from './verdict.ts';
+import { judgeCreate } from './verdict.ts';
 
 export { ProducerError };
 
@@ -49,8 +50,9 @@ export interface ProducerOptions {
  * ```
  *
  * Deltas (`….delta`, `…-delta`) wait up to 33 ms for others, at most 50; every other type leaves at once and takes along
- * what waits. One request is in flight at a time. When its fate is unclear the same batch is sent again under the same
- * counters, so nothing is lost, doubled or moved, whatever the network does.
+ * what waits. One batch is in flight at a time: over one long request while it gets through, else in requests of their
+ * own. When its fate is unclear the server is asked what is stored, or gets the same batch again under the same counters,
+ * so nothing is lost, doubled or moved, whatever the network does.
  *
  * A refusal ends the producer: everything that waits is rejected with a {@link ProducerError}, and so is every later call.
  */
@@ -94,6 +96,12 @@ export function createProducer(options: ProducerOptions, seams: Seams = { clock:
     signal: ending.signal,
     ...seams,
   };
+  const carrier = createCarrier({
+    producer: id,
+    eventsUrl: endpoint(options.url, `internal/sessions/${session}/events`),
+    counterUrl: endpoint(options.url, `internal/sessions/${session}/producers/${id}`),
+    delivery,
+  });
   const sender = createSender({
     ...seams,
     signal: ending.signal,
@@ -102,13 +110,10 @@ export function createProducer(options: ProducerOptions, seams: Seams = { clock:
       if (options.create !== true) return;
       await deliver(endpoint(options.url, 'sessions'), JSON.stringify({ session }), judgeCreate, delivery);
     },
-    send(events, offset) {
-      const url = endpoint(options.url, `internal/sessions/${session}/events`);
-      const body = `{"producer":{"id":"${id}","sequence":${sequence + offset}},"events":[${events.join(',')}]}`;
-      return deliver(url, body, (answer, wasAmbiguous) => judgeAppend(answer, events.length, wasAmbiguous), delivery);
-    },
+    send: (events, offset) => carrier.send(events, sequence + offset),
     onFailure(error) {
       leaveSignal();
+      carrier.close();
       options.onError?.(error);
     },
   });
@@ -136,6 +141,7 @@ export function createProducer(options: ProducerOptions, seams: Seams = { clock:
         return await sender.flush();
       } finally {
         leaveSignal();
+        carrier.close();
       }
     },
   };

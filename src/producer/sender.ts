@@ -3,7 +3,7 @@ import type { Clock } from '../base/clock.ts';
 import { toError } from '../base/errors.ts';
 import { batchLength, leavesInMs } from '../session/batch.ts';
 import type { Waiting } from '../session/batch.ts';
-import { aborted } from './delivery.ts';
+import { aborted } from './patience.ts';
 import { ProducerError, ownError } from './producer-error.ts';
 
 export interface SenderOptions {

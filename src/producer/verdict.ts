@@ -31,19 +31,48 @@ export function judgeAppend(answer: Answer, count: number, wasAmbiguous: boolean
     return { kind: 'done', value: range };
   }
   const isOwnDuplicate = problem['code'] === 'duplicate_append' && wasAmbiguous && range !== undefined;
-  return isOwnDuplicate ? { kind: 'done', value: range } : judgeFailure(answer.status, problem, answer.retryAfterMs);
+  return isOwnDuplicate
+    ? { kind: 'done', value: range }
+    : judgeFailure(answer.status, answer.body, answer.retryAfterMs);
 }
 
 /** The same for the request that creates the session, which may be there already. */
 export function judgeCreate(answer: Answer): Verdict<undefined> {
   if (answer.kind === 'lost') return { kind: 'again', code: answer.reason, isAmbiguous: false, afterMs: 0 };
   if (answer.status === 200 || answer.status === 201) return { kind: 'done', value: undefined };
-  return judgeFailure(answer.status, fieldsOf(answer.body), answer.retryAfterMs);
+  return judgeFailure(answer.status, answer.body, answer.retryAfterMs);
 }
+
+/** How far a producer has come. */
+export interface Counted {
+  readonly counter: number;
+  /** The sequence of its last event. */
+  readonly last: number | null;
+}
+
+/** The same for the question how far the producer has come. */
+export function judgeCounter(answer: Answer): Verdict<Counted> {
+  if (answer.kind === 'lost') return { kind: 'again', code: answer.reason, isAmbiguous: false, afterMs: 0 };
+  if (answer.status !== 200) return judgeFailure(answer.status, answer.body, answer.retryAfterMs);
+  const { counter, last } = fieldsOf(answer.body);
+  // Cut or mangled on its way.
+  if (!Number.isSafeInteger(counter)) {
+    return { kind: 'again', code: 'unexpected_answer', isAmbiguous: false, afterMs: 0 };
+  }
+  return { kind: 'done', value: { counter: Number(counter), last: Number.isSafeInteger(last) ? Number(last) : null } };
+}
+
+/** A server of an earlier release, or a proxy that takes no body without its length [spec: RFC 9110, 15.5.12]. */
+export const isStreamless = (result: { readonly kind: string; readonly status?: number }): boolean =>
+  result.kind === 'answered' && [411, 415, 501].includes(result.status ?? 0);
 
 type Fields = Readonly<Record<string, unknown>>;
 
-function judgeFailure(status: number, { code: named, ...fields }: Fields, afterMs = 0): Verdict<never> {
+export type Failed = Exclude<Verdict<never>, { kind: 'done' }>;
+
+/** Of whatever is no success. */
+export function judgeFailure(status: number, body: unknown, afterMs = 0): Failed {
+  const { code: named, ...fields } = fieldsOf(body);
   const code = typeof named === 'string' ? named : 'unexpected_answer';
   // A 5xx may come from a proxy that lost the answer, so each counts as ambiguous.
   if (status >= 500 || status === 408) return { kind: 'again', code, isAmbiguous: true, afterMs };
