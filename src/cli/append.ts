@@ -1,19 +1,18 @@
 /** `ledgerline append`: each line of standard input becomes an event, in order, as it comes. */
 import { Command } from 'commander';
 import { z } from 'zod';
-import { LedgerlineError, toError } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
 import { eventTypeShape } from '../event/event.ts';
 import { producerIdShape } from '../event/producer.ts';
 import { next, toCursor } from '../event/sequence.ts';
-import { checkDepth } from '../event/slice.ts';
 import { createProducer } from '../producer/producer.ts';
 import type { Producer } from '../producer/producer.ts';
-import { ProducerError } from '../producer/producer-error.ts';
+import { checkPayload, explained, interrupted } from './append-line.ts';
 import { checked, sessionArgument } from './arguments.ts';
 import { internalTarget, request } from './client.ts';
 import type { Context } from './context.ts';
 import { readLines } from './lines.ts';
+import { storedCounter } from './stored-counter.ts';
 
 interface AppendOptions {
   readonly type: string;
@@ -32,7 +31,7 @@ export function appendCommand(context: Context): Command {
     .requiredOption('-t, --type <type>', 'the type of every event', checked(eventTypeShape))
     .option(
       '--producer <id>',
-      'who appends; the same id twice is refused as a repeat (default: a fresh id)',
+      'who appends; the same id again goes on behind what it has stored (default: a fresh id)',
       checked(producerIdShape),
     )
     .addHelpText(
@@ -40,7 +39,7 @@ export function appendCommand(context: Context): Command {
       `
 Examples:
   echo '{"text":"hello"}' | ledgerline append demo --type note
-  my-agent --json | ledgerline append run-42 --type text.delta
+  my-agent --json | ledgerline append run-42 --type text.delta --producer my-agent
 `,
     )
     .action((session: string, options: AppendOptions) => append(context, session, options));
@@ -52,15 +51,16 @@ async function append(context: Context, session: string, options: AppendOptions)
   const target = await internalTarget(context);
   const creation = { method: 'POST', path: '/sessions', body: { session }, stop: context.stop } as const;
   const { head } = headShape.parse(await request(target, creation));
+  const counter = (await storedCounter(target, session, options.producer, context.stop)) + 1;
   const producer = createProducer({
     url: target.url,
     key: target.credential,
     session,
+    sequence: counter,
     ...(options.producer === undefined ? {} : { producer: options.producer }),
     // The next line, at which it would show, may be hours away.
     onError: (error) => void context.input.destroy(error),
   });
-  const counter = producer.sequence;
   let failure: unknown;
   let last: number | undefined;
   const fail = (thrown: unknown) => void (failure ??= thrown);
@@ -84,29 +84,10 @@ async function appendLines({ input, stop }: Context, producer: Producer, type: s
   }
 }
 
-const interrupted = () => new LedgerlineError('unavailable', 'interrupted before the end of the input');
-
-/** Before it travels, since one bad event would take its whole batch along. */
-function checkPayload(number: number, text: string): void {
-  try {
-    JSON.parse(text);
-    checkDepth(text);
-  } catch (thrown) {
-    throw new LedgerlineError('malformed', `line ${number} cannot be appended: ${toError(thrown).message}`, {
-      line: number,
-    });
-  }
-}
-
 /** The numbers are this command's alone when they add up; else others have appended in between. */
 function summary(count: number, head: number, last: number | undefined): string {
   const events = `appended ${count} ${count === 1 ? 'event' : 'events'}`;
   if (count === 0 || last === undefined) return events;
   const range = `${next(toCursor(head))}…${last}`;
   return last === head + count ? `${events}, ${range}` : `${events}, among ${range}`;
-}
-
-function explained(thrown: unknown): unknown {
-  if (!(thrown instanceof ProducerError)) return thrown;
-  return new LedgerlineError('unavailable', `${thrown.message} (${thrown.code})`, {}, thrown);
 }

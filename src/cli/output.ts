@@ -4,6 +4,8 @@ export interface Output {
   /** Resolves when the pipe has taken the text. Rejects when it cannot be written, but not because nobody reads any more. */
   print(text: string): Promise<void>;
   note(text: string): void;
+  /** Draws a line over the one before; an empty one takes it away. Only where standard error is a terminal. */
+  readonly redraw?: (text: string) => void;
   /** The reader has gone (`| head -1`): nothing that is printed arrives anywhere. */
   readonly isClosed: boolean;
 }
@@ -11,6 +13,7 @@ export interface Output {
 interface Stream {
   write(text: string, done: (error?: Error | null) => void): boolean;
   on(event: 'error', listener: (error: NodeJS.ErrnoException) => void): unknown;
+  readonly isTTY?: boolean;
 }
 
 export function createOutput(stdout: Stream = process.stdout, stderr: Stream = process.stderr): Output {
@@ -34,6 +37,8 @@ export function createOutput(stdout: Stream = process.stdout, stderr: Stream = p
   return {
     print,
     note: (text) => void stderr.write(`${text}\n`, () => undefined),
+    // To the line's beginning, and what stood there is erased.
+    ...(stderr.isTTY === true && { redraw: (text: string) => void stderr.write(`\r\u001b[K${text}`, () => undefined) }),
     get isClosed() {
       return isClosed;
     },

@@ -40,10 +40,7 @@ async function run(...commandLine: string[]) {
   return { code, stderr };
 }
 
-const commands = [
-  ['close', 's1'],
-  ['append', 's1', '--type', 'note'],
-];
+const commands = [['close', 's1'], ['append', 's1', '--type', 'note'], ['sessions']];
 
 it.each(commands)('%s stops when it is told to, though the server says nothing', async (...commandLine) => {
   answer = () => stopping.abort();

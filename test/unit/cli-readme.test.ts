@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
-import { tokenAuthentication } from '../../src/http/auth.ts';
+import { createTokenVerifier } from '../../src/http/token-verifier.ts';
 
 const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
 const SECRET = 's'.repeat(32);
@@ -17,6 +17,6 @@ it('mints a token in five lines of Node', async () => {
     env: { LEDGERLINE_TOKEN_SECRET: SECRET },
     encoding: 'utf8',
   });
-  const credential = await tokenAuthentication(Buffer.from(SECRET), systemClock)(`Bearer ${token}`);
+  const credential = await createTokenVerifier({ secrets: [Buffer.from(SECRET)] }, systemClock)(token);
   expect(credential).toMatchObject({ sessions: ['run-42'], scope: new Set(['read']), isInternal: false });
 });

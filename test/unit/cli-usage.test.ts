@@ -29,20 +29,8 @@ async function run(commandLine: readonly string[], env: Record<string, string> =
 }
 
 describe('the command line', () => {
-  it.each([
-    'dev',
-    'serve',
-    'worker',
-    'relay',
-    'migrate',
-    'append',
-    'tail',
-    'close',
-    'turns',
-    'deliveries',
-    'token',
-    'entries',
-  ])('helps with %s, with an example', async (command) => {
+  const commands = 'dev serve worker relay migrate append play tail close sessions turns deliveries token entries';
+  it.each(commands.split(' '))('helps with %s, with an example', async (command) => {
     const { code, stdout, stderr } = await run([command, '--help']);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toMatch(new RegExp(`Usage: ledgerline ${command}`));
@@ -70,6 +58,9 @@ describe('the command line', () => {
     [['tail', 'demo', '--after', '007'], 'It is a sequence such as 120, or "head"'],
     [['append', 'demo'], "required option '-t, --type <type>' not specified"],
     [['append', 'demo', '--type', 'Upper'], 'an event type is 1 to 64'],
+    [['play', 'run.ndjson', '--type', 'note'], "required option '-s, --session <id>' not specified"],
+    [['play', 'run.ndjson', '--session', 's', '--type', 'note', '--rate', '0'], 'It is a number of events a second'],
+    [['sessions', '--limit', '201'], 'It is a number from 1 to 200'],
     [['turns', 'rerun', 'demo'], "missing required argument 'turn'"],
     [['turns', 'retry', 'demo', 'a b'], 'a turn id is 1 to 128'],
     [['turns', 'mend', 'demo', 't1'], "too many arguments for 'turns'"],
