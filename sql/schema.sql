@@ -190,6 +190,29 @@ create table ledgerline.relay_shard (
   constraint relay_shard_pkey PRIMARY KEY (shard)
 );
 
+-- Tokens that no longer hold, by their id, by whose they are, or for a session; every gateway has a copy in memory.
+create table ledgerline.revocation (
+  -- Counted up under the lock of whoever revokes, in the order of the commits: a gateway that has seen one has seen all below it.
+  number bigint not null,
+  -- Tokens that were issued later are not meant, unless one is named by its id.
+  revoked_at timestamp with time zone not null,
+  -- When no token is alive any more that it is about, so that the table stays as small as what it is for.
+  expires_at timestamp with time zone not null,
+  kind text not null,
+  value text collate "C" not null,
+  -- What is new to a gateway is read from where it was.
+  constraint revocation_pkey PRIMARY KEY (number),
+  -- A revocation holds for some time.
+  constraint revocation_expires CHECK ((expires_at > revoked_at)),
+  -- The closed union of what can be revoked.
+  constraint revocation_kind CHECK ((kind = ANY (ARRAY['jti'::text, 'sub'::text, 'session'::text]))),
+  -- Revoking again moves the one that is there, so that repeats fill no table.
+  constraint revocation_once UNIQUE (kind, value)
+);
+
+-- Finds what is over, and counts what is not.
+CREATE INDEX revocation_age ON ledgerline.revocation USING btree (expires_at);
+
 -- What is known of a session apart from its events; cold, because metadata beside the head would make every append rewrite it.
 create table ledgerline.session (
   created_at timestamp with time zone not null default clock_timestamp(),

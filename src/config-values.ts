@@ -60,6 +60,13 @@ export function milliseconds(text: string): number {
   return value;
 }
 
+/** How much in a second, or how many at a time. */
+export function rate(text: string): number {
+  const value = wholeNumber(text, 999_999_999);
+  if (value === undefined || value === 0) throw new Error('is not a number from 1 to 999999999');
+  return value;
+}
+
 export function yesOrNo(text: string): boolean {
   if (['true', '1', 'yes', 'on'].includes(text.toLowerCase())) return true;
   if (['false', '0', 'no', 'off'].includes(text.toLowerCase())) return false;
@@ -72,6 +79,13 @@ export function secret(text: string): string {
 }
 
 export const secretHeader = (text: string): string => credential(secret(text));
+
+/** Compared with what a token says, letter by letter. */
+export function claim(text: string): string {
+  if (text.trim() !== text || text.length > 1_024)
+    throw new Error('is not a name or an address of at most 1,024 characters');
+  return text;
+}
 
 /** It travels in a header, so it must be one visible word. */
 export function credential(text: string): string {

@@ -2,6 +2,8 @@
 import { LedgerlineError, toError } from './base/errors.ts';
 import { limits } from './base/limits.ts';
 import type { LogLevel } from './base/log.ts';
+import { cookieConfig, rateConfig, tokenClaims, tokenConfig } from './config-access.ts';
+import type { CookieConfig, RateConfig, Settings, TokenConfig } from './config-access.ts';
 import {
   address,
   credential,
@@ -26,7 +28,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 /** What the process was started with. */
 export const environment: Environment = process.env;
 
-export interface ServerConfig {
+export interface ServerConfig extends TokenConfig {
   readonly databaseUrl: string;
   /** Off behind a pooler that cannot keep prepared statements. */
   readonly databasePrepare: boolean;
@@ -37,7 +39,8 @@ export interface ServerConfig {
   readonly internalHost: string;
   readonly internalPort: number;
   readonly isHttp2: boolean;
-  readonly tokenSecret: string;
+  readonly cookies: CookieConfig;
+  readonly rates: RateConfig;
   readonly internalKey: string;
   readonly allowedOrigins: readonly string[];
   readonly logLevel: LogLevel;
@@ -70,6 +73,9 @@ export interface ClientConfig {
   readonly token: string | undefined;
   readonly key: string | undefined;
   readonly tokenSecret: string | undefined;
+  /** What a token that is minted here says of where it is from and for. */
+  readonly tokenIssuer: string | undefined;
+  readonly tokenAudience: string | undefined;
 }
 
 /** The settings of a server. Every fault is named at once, so that a start is mended in one go. */
@@ -82,7 +88,9 @@ export function readServerConfig(env: Environment): ServerConfig {
     internalHost: settings.optional('LEDGERLINE_INTERNAL_HOST', host, '127.0.0.1'),
     internalPort: settings.optional('LEDGERLINE_INTERNAL_PORT', port, 8081),
     isHttp2: settings.optional('LEDGERLINE_HTTP2', yesOrNo, false),
-    tokenSecret: settings.required('LEDGERLINE_TOKEN_SECRET', secret, `signs the readers' tokens: ${makeOne}`),
+    ...tokenConfig(settings),
+    cookies: cookieConfig(settings),
+    rates: rateConfig(settings),
     internalKey: settings.required('LEDGERLINE_INTERNAL_KEY', secretHeader, `opens the internal listener: ${makeOne}`),
     allowedOrigins: settings.optional('LEDGERLINE_ALLOWED_ORIGINS', origins, []),
     goawayWindowMs: settings.optional('LEDGERLINE_GOAWAY_WINDOW_MS', milliseconds, 5_000),
@@ -126,20 +134,20 @@ export function readDatabaseConfig(env: Environment): Pick<ServerConfig, 'databa
   return config;
 }
 
-const database = ({ required, optional }: ReturnType<typeof readSettings>) => ({
+const database = ({ required, optional }: Settings) => ({
   databaseUrl: required('DATABASE_URL', databaseUrl, databaseExample),
   databasePrepare: optional('LEDGERLINE_DATABASE_PREPARE', yesOrNo, true),
 });
 
-const subjects = ({ optional }: ReturnType<typeof readSettings>) => ({
+const subjects = ({ optional }: Settings) => ({
   natsSubjectRoot: optional('LEDGERLINE_NATS_SUBJECT_ROOT', subject, 'ledgerline'),
 });
 
-const logging = ({ optional }: ReturnType<typeof readSettings>) => ({
+const logging = ({ optional }: Settings) => ({
   logLevel: optional('LEDGERLINE_LOG_LEVEL', logLevel, 'info' as const),
 });
 
-const anyProcess = (settings: ReturnType<typeof readSettings>): WorkerConfig => ({
+const anyProcess = (settings: Settings): WorkerConfig => ({
   ...database(settings),
   natsUrl: settings.optional('NATS_URL', natsUrl, undefined),
   ...subjects(settings),
@@ -157,6 +165,7 @@ export function readClientConfig(env: Environment): ClientConfig {
     token: settings.optional('LEDGERLINE_TOKEN', credential, undefined),
     key: settings.optional('LEDGERLINE_KEY', credential, undefined),
     tokenSecret: settings.optional('LEDGERLINE_TOKEN_SECRET', secret, undefined),
+    ...tokenClaims(settings.optional),
   };
   settings.refuse();
   return config;
@@ -165,7 +174,7 @@ export function readClientConfig(env: Environment): ClientConfig {
 type Parse<T> = (text: string) => T;
 
 /** Reads variables one by one and keeps what is wrong with them. A message never repeats a value: it may be a secret. */
-export function readSettings(env: Environment) {
+export function readSettings(env: Environment): Settings {
   const faults: string[] = [];
 
   function optional<T, Default>(name: string, parse: Parse<T>, absent: Default): T | Default {
@@ -186,9 +195,11 @@ export function readSettings(env: Environment) {
     return optional(name, parse, '');
   }
 
+  const fault = (text: string): void => void faults.push(text);
+
   function refuse(): void {
     if (faults.length > 0) throw new LedgerlineError('configuration', faults.join('\n'));
   }
 
-  return { optional, required, refuse };
+  return { optional, required, fault, refuse };
 }

@@ -1,4 +1,7 @@
 /** The composition root: which parts a gateway is made of, and the order in which it starts and lets go. */
+import { createLimiter } from './access/limiter.ts';
+import { postgresRevocations } from './access/postgres-revocations.ts';
+import { createRevocations } from './access/revocations.ts';
 import { systemClock } from './base/clock.ts';
 import type { Clock } from './base/clock.ts';
 import type { Log } from './base/log.ts';
@@ -9,7 +12,9 @@ import type { Bus } from './bus/bus.ts';
 import { localBus } from './bus/local-bus.ts';
 import { natsBus } from './bus/nats-bus.ts';
 import type { ServerConfig } from './config.ts';
+import type { AccessOptions } from './http/access.ts';
 import { createApps } from './http/app.ts';
+import { createKeySet } from './http/key-set.ts';
 import { createListener } from './http/listener.ts';
 import { builtPage, readPageFiles } from './http/page-files.ts';
 import type { CrashLab } from './lab/crash-lab.ts';
@@ -52,6 +57,10 @@ export function createGateway(config: ServerConfig, log: Log, overrides: Gateway
   const sessions = createSessions({ ledger, bus, metrics, log, clock });
   const turns = createTurns({ ...database, bus, bounds: { leaseMs, debounceMs } });
 
+  const store = postgresRevocations({ url: config.databaseUrl, prepare: config.databasePrepare, log });
+  const revocations = createRevocations({ store, clock, log, metrics });
+  const keySet = config.jwksUrl === undefined ? undefined : createKeySet({ url: config.jwksUrl, clock, log });
+
   const draining = new AbortController();
   const { publicApp, internalApp } = createApps({
     sessions,
@@ -60,9 +69,12 @@ export function createGateway(config: ServerConfig, log: Log, overrides: Gateway
     rooms,
     ready: () => ledger.ready(),
     draining: draining.signal,
-    secret: new TextEncoder().encode(config.tokenSecret),
-    internalKey: config.internalKey,
-    allowedOrigins: config.allowedOrigins,
+    access: {
+      ...accessOf(config),
+      revocations,
+      limiter: createLimiter({ rates: config.rates, clock, metrics }),
+      findKey: keySet?.findKey,
+    },
     log,
     metrics,
     clock,
@@ -96,6 +108,8 @@ export function createGateway(config: ServerConfig, log: Log, overrides: Gateway
   });
 
   const listeners: readonly Service[] = [internalListener, publicListener];
+  // What was revoked is known before anybody is let in, and until nobody is left.
+  const guards: readonly Service[] = keySet === undefined ? [revocations] : [revocations, keySet];
 
   /** Readers are told to go and appends in flight finish, and only then is what they stand on taken away. */
   async function stop(): Promise<void> {
@@ -105,7 +119,7 @@ export function createGateway(config: ServerConfig, log: Log, overrides: Gateway
     rooms.drain(config.goawayWindowMs);
     await stopAll([rooms], log);
     await stopped;
-    await stopAll([ledger, bus, turns.service], log);
+    await stopAll([ledger, bus, turns.service, ...guards], log);
   }
 
   let stopping: Promise<void> | undefined;
@@ -113,7 +127,7 @@ export function createGateway(config: ServerConfig, log: Log, overrides: Gateway
     name: 'gateway',
     async start() {
       watchProcess(metrics);
-      await startAll([ledger, bus, turns.service, rooms, ...listeners], log);
+      await startAll([ledger, bus, turns.service, ...guards, rooms, ...listeners], log);
     },
     stop() {
       // A server that does not let go must not keep this one: whatever was answered is stored.
@@ -128,5 +142,21 @@ export function createGateway(config: ServerConfig, log: Log, overrides: Gateway
     get internalUrl() {
       return internalListener.url;
     },
+  };
+}
+
+/** The secrets, the newest first. Without any, tickets are signed by what the key of the internal listener gives. */
+function accessOf(config: ServerConfig): Omit<AccessOptions, 'revocations' | 'limiter' | 'findKey'> {
+  const { tokenSecret, previousTokenSecret, internalKey, tokenIssuer, tokenAudience, cookies, allowedOrigins } = config;
+  const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
+  const given = [tokenSecret, previousTokenSecret].filter((secret) => secret !== undefined).map(bytes);
+  return {
+    secrets: given,
+    ticketSecrets: given.length > 0 ? given : [bytes(internalKey)],
+    issuer: tokenIssuer,
+    audience: tokenAudience,
+    cookies,
+    internalKey,
+    allowedOrigins,
   };
 }

@@ -14,6 +14,7 @@ export const errorCodes = [
   'too_large', // a limit on size was passed; `limit` names it
   'too_deep', // JSON nested deeper than the limit
   'unsupported_media_type',
+  'rate_limited', // the token or the session asks too much; `limit` names which limit, `retryAfter` says when to come back
   // the session's state
   'session_unknown', // also what a forbidden session answers, so that ids cannot be probed
   'session_closed',

@@ -117,6 +117,22 @@ export function createMetrics() {
       labelNames: ['reason'],
       registers,
     }),
+    revocations: new Gauge({
+      name: 'ledgerline_revocations',
+      help: 'Revocations in force, as this gateway knows them',
+      registers,
+    }),
+    revocationsStaleSeconds: new Gauge({
+      name: 'ledgerline_revocations_stale_seconds',
+      help: 'For how long revocations could not be read; 0 while they can be',
+      registers,
+    }),
+    rateLimited: new Counter({
+      name: 'ledgerline_rate_limited_total',
+      help: 'Requests that were refused because their token or session asked too much, by limit',
+      labelNames: ['limit'],
+      registers,
+    }),
     requests: new Counter({
       name: 'ledgerline_requests_total',
       help: 'Requests by route and status',

@@ -1,6 +1,7 @@
 /** `ledgerline dev`: the whole of Ledgerline with nothing configured, in the data folder of the working folder. */
 import { resolve } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
+import { assert } from '../base/assert.ts';
 import { LedgerlineError } from '../base/errors.ts';
 import { createLog } from '../base/log.ts';
 import type { Log } from '../base/log.ts';
@@ -175,6 +176,8 @@ function devConfig(env: Environment, { port, internalPort }: DevOptions, secrets
   return readServerConfig({
     DATABASE_URL: EMBEDDED,
     LEDGERLINE_TOKEN_SECRET: secrets.tokenSecret,
+    // A browser keeps no secure cookie of an address that is not.
+    LEDGERLINE_COOKIE_SECURE: 'false',
     LEDGERLINE_INTERNAL_KEY: secrets.internalKey,
     LEDGERLINE_PUBLIC_HOST: '127.0.0.1',
     LEDGERLINE_LOG_LEVEL: 'warn',
@@ -192,8 +195,12 @@ async function demoTokens(config: ServerConfig): Promise<{ visitor: string; coll
   };
 }
 
-const mint = ({ tokenSecret }: ServerConfig, sub: string, sessions: string[], scope: readonly Scope[]) =>
-  mintToken(new TextEncoder().encode(tokenSecret), { sub, sessions, scope, ttlSeconds: DEVELOPMENT_TOKEN_SECONDS });
+function mint(config: ServerConfig, sub: string, sessions: string[], scope: readonly Scope[]): Promise<string> {
+  const { tokenSecret, tokenIssuer: issuer, tokenAudience: audience } = config;
+  assert(tokenSecret !== undefined, 'a development server has a secret of its own');
+  const claims = { sub, sessions, scope, ttlSeconds: DEVELOPMENT_TOKEN_SECONDS, issuer, audience };
+  return mintToken(new TextEncoder().encode(tokenSecret), claims);
+}
 
 function portOption(text: string): string {
   if (/^[0-9]{1,5}$/.test(text) && Number(text) <= 65_535) return text;

@@ -11,8 +11,11 @@ import { deliveriesCommand } from './deliveries.ts';
 import { devCommand } from './dev.ts';
 import { entriesCommand } from './entries.ts';
 import { migrateCommand } from './migrate.ts';
+import { playCommand } from './play.ts';
 import { relayCommand } from './relay.ts';
+import { revokeCommand } from './revoke.ts';
 import { serveCommand } from './serve.ts';
+import { sessionsCommand } from './sessions.ts';
 import { tailCommand } from './tail.ts';
 import { tokenCommand } from './token.ts';
 import { workerCommand } from './worker.ts';
@@ -43,11 +46,14 @@ export async function run(argv: readonly string[], context: Context): Promise<Ex
     relayCommand,
     migrateCommand,
     appendCommand,
+    playCommand,
     tailCommand,
     closeCommand,
+    sessionsCommand,
     turnsCommand,
     deliveriesCommand,
     tokenCommand,
+    revokeCommand,
   ];
   for (const command of commands) addCommand(program, command(context));
   // Of the worked example, which is no part of what others run.
@@ -70,8 +76,8 @@ function addCommand(parent: Command, command: Command): void {
 }
 
 const help = `
-append, tail, close and turns find their server by LEDGERLINE_URL and LEDGERLINE_TOKEN, or LEDGERLINE_INTERNAL_URL and
-LEDGERLINE_KEY; with none of them set, by the development server that runs in this folder.
+append, play, tail, close, sessions, turns and revoke find their server by LEDGERLINE_URL and LEDGERLINE_TOKEN, or
+LEDGERLINE_INTERNAL_URL and LEDGERLINE_KEY; with none of them set, by the development server that runs in this folder.
 
 Exit codes: 0 done, 1 failed, 2 wrong use.
 

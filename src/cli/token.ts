@@ -1,6 +1,7 @@
 /** `ledgerline token`: mints a token for readers. */
 import { join } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
+import { accessLimits } from '../base/access-limits.ts';
 import { LedgerlineError } from '../base/errors.ts';
 import { readClientConfig } from '../config.ts';
 import { scopes, subjectShape } from '../http/auth.ts';
@@ -33,7 +34,7 @@ export function tokenCommand(context: Context): Command {
       `what it may do: ${scopes.join(', ')}, separated by spaces (default: read)`,
       scopeOption,
     )
-    .option('--ttl <time>', 'how long it holds: 90s, 15m, 12h, 30d (default: 1h)', timeOption)
+    .option('--ttl <time>', 'how long it holds: 90s, 15m, 12h, 30d; at most 366d (default: 1h)', timeOption)
     .option('--subject <name>', 'who it is for', checked(subjectShape), 'cli')
     .addHelpText(
       'after',
@@ -49,7 +50,9 @@ Examples:
 async function token(context: Context, options: TokenOptions): Promise<void> {
   const { session: sessions = ['*'], scope = ['read'], ttl = 3_600, subject } = options;
   const secret = new TextEncoder().encode(await secretOf(context));
-  await context.output.print(`${await mintToken(secret, { sub: subject, sessions, scope, ttlSeconds: ttl })}\n`);
+  const { tokenIssuer: issuer, tokenAudience: audience } = readClientConfig(context.env);
+  const claims = { sub: subject, sessions, scope, ttlSeconds: ttl, issuer, audience };
+  await context.output.print(`${await mintToken(secret, claims)}\n`);
 }
 
 async function secretOf(context: Context): Promise<string> {
@@ -83,5 +86,7 @@ function timeOption(text: string): number {
   const [, amount, unit] = /^([1-9][0-9]{0,7})([smhd])$/.exec(text) ?? [];
   if (amount === undefined || unit === undefined)
     throw new InvalidArgumentError('It is a number and s, m, h or d: 15m.');
-  return Number(amount) * (secondsIn[unit] ?? 1);
+  const seconds = Number(amount) * (secondsIn[unit] ?? 1);
+  if (seconds * 1_000 > accessLimits.tokenMs) throw new InvalidArgumentError('A token holds for at most 366d.');
+  return seconds;
 }

@@ -3,7 +3,7 @@ import { LedgerlineError } from '../base/errors.ts';
 import type { ErrorCode } from '../base/errors.ts';
 
 interface Kind {
-  readonly status: 400 | 401 | 403 | 404 | 405 | 409 | 410 | 413 | 415 | 500 | 503;
+  readonly status: 400 | 401 | 403 | 404 | 405 | 409 | 410 | 413 | 415 | 429 | 500 | 503;
   readonly title: string;
 }
 
@@ -17,6 +17,7 @@ export const problemKinds: Readonly<Record<ErrorCode, Kind>> = {
   too_large: { status: 413, title: 'A limit on size was passed' },
   too_deep: { status: 413, title: 'The JSON is nested too deeply' },
   unsupported_media_type: { status: 415, title: 'The body is not JSON' },
+  rate_limited: { status: 429, title: 'Too much was asked in too short a time' },
   session_unknown: { status: 404, title: 'There is no such session' },
   session_closed: { status: 409, title: 'The session is closed' },
   session_deleted: { status: 410, title: 'The session was deleted' },
@@ -68,12 +69,16 @@ export function problem(error: LedgerlineError, requestId?: string): Problem {
     status,
     headers: {
       'Content-Type': 'application/problem+json',
-      ...(status === 503 ? { 'Retry-After': String(RETRY_AFTER_SECONDS) } : {}),
+      ...(status === 503 || status === 429 ? { 'Retry-After': String(retryAfterSeconds(error)) } : {}),
       ...(status === 401 ? { 'WWW-Authenticate': 'Bearer realm="ledgerline"' } : {}),
     },
     body: JSON.stringify(body),
   };
 }
+
+/** Where the error knows when to come back, it says so. */
+const retryAfterSeconds = ({ fields }: LedgerlineError): number =>
+  typeof fields['retryAfter'] === 'number' ? fields['retryAfter'] : RETRY_AFTER_SECONDS;
 
 /** What may be told of a thrown value: a typed error as it is, of all else that it happened. */
 export function told(thrown: unknown): LedgerlineError {

@@ -6,18 +6,19 @@ import { sessionIdShape } from '../event/event.ts';
 import type { ListPlace } from '../ledger/ledger.ts';
 import type { Sessions } from '../session/sessions.ts';
 import { filterOf } from './auth.ts';
-import type { GateHandler } from './door.ts';
+import type { GateHandler, StandsIn } from './door.ts';
 import { readLimit, single } from './query.ts';
 import { listedSession } from './turn-json.ts';
 
-export function sessionListRoute(sessions: Pick<Sessions, 'list'>): GateHandler {
+export function sessionListRoute(sessions: Pick<Sessions, 'list'>, standsIn: StandsIn): GateHandler {
   return async (c, credential) => {
     const range = {
       limit: readLimit(c, limits.sessionsPerListDefault, limits.sessionsPerList),
       after: placeOf(single(c, 'after')),
     };
     const page = await sessions.list(filterOf(credential), range, credential.subject);
-    return c.json({ sessions: page.sessions.map(listedSession), next: page.next ? placeText(page.next) : null });
+    const listed = page.sessions.filter(({ session }) => standsIn(credential, session));
+    return c.json({ sessions: listed.map(listedSession), next: page.next ? placeText(page.next) : null });
   };
 }
 

@@ -7,10 +7,11 @@ import type { Head, SessionRow } from '../ledger/ledger.ts';
 import type { Rooms } from '../room/rooms.ts';
 import type { Sessions } from '../session/sessions.ts';
 import { ownerShape, reaches } from './auth.ts';
+import { tokenRevoked } from './authenticate.ts';
 import { requireSize, shapedBody } from './body.ts';
 import type { ReadJsonBody } from './body.ts';
 import { sessionDeleted, sessionUnknown } from './door.ts';
-import type { GateHandler, SessionHandler } from './door.ts';
+import type { GateHandler, SessionHandler, StandsIn } from './door.ts';
 import { turnNow } from './turn-json.ts';
 
 const createShape = z.strictObject({
@@ -20,7 +21,11 @@ const createShape = z.strictObject({
   owner: ownerShape.optional(),
 });
 
-export function createRoute(sessions: Pick<Sessions, 'create'>, readJsonBody: ReadJsonBody): GateHandler {
+export function createRoute(
+  sessions: Pick<Sessions, 'create'>,
+  readJsonBody: ReadJsonBody,
+  standsIn: StandsIn,
+): GateHandler {
   return async (c, credential) => {
     const { session = randomId(), metadata, owner } = toCreation(await readJsonBody(c, 'bodyBytes'));
     c.set('session', session);
@@ -28,6 +33,7 @@ export function createRoute(sessions: Pick<Sessions, 'create'>, readJsonBody: Re
       throw new LedgerlineError('malformed', 'only an internal caller names the owner', { where: 'owner' });
     }
     if (!reaches(credential, session) && credential.owner === undefined) throw outOfReach();
+    if (!standsIn(credential, session)) throw tokenRevoked();
     const givenOwner = owner ?? credential.owner;
     const { created, row } = await sessions.create(session, {
       ...(metadata === undefined ? {} : { metadata }),

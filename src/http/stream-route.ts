@@ -1,5 +1,7 @@
 /** GET /sessions/:session/stream: reads the head, decides the status, and hands the socket to the session's room. */
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
+import type { Limiter } from '../access/limiter.ts';
+import type { Revocations } from '../access/revocations.ts';
 import type { Clock } from '../base/clock.ts';
 import { LedgerlineError } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
@@ -22,6 +24,8 @@ import type { StreamRequest } from './stream-request.ts';
 export interface StreamOptions {
   readonly rooms: Pick<Rooms, 'readHead' | 'join'>;
   readonly isDraining: () => boolean;
+  readonly revocations: Pick<Revocations, 'watch'>;
+  readonly limiter: Pick<Limiter, 'open'>;
   readonly log: Log;
   readonly metrics: Metrics;
   readonly clock: Clock;
@@ -55,10 +59,13 @@ async function readHead({ rooms, isDraining }: StreamOptions, session: string): 
 }
 
 /**
- * Any status but 200 ends a browser's EventSource for ever [Yaffle#88], so a fault that will pass, at the door or
+ * Any status but 200 ends a browser's EventSource for ever [Yaffle#88], so a fault or a limit that will pass, at the door or
  * behind it, is a stream that says when to come back and ends. Whoever asked for real status codes gets them.
  */
-export function outlastingFaults({ log, metrics, clock }: StreamOptions, handler: Handler): Handler {
+export function outlastingFaults(
+  { log, metrics, clock }: Pick<StreamOptions, 'log' | 'metrics' | 'clock'>,
+  handler: Handler,
+): Handler {
   return async (c) => {
     const { isStrict } = streamRequestOf(c);
     if (isStrict) c.header('Preference-Applied', 'handling=strict');
@@ -66,15 +73,18 @@ export function outlastingFaults({ log, metrics, clock }: StreamOptions, handler
       return await handler(c);
     } catch (thrown) {
       const error = told(thrown);
-      if (isStrict || problem(error).status < 500) throw error;
+      if (isStrict || (problem(error).status < 500 && error.code !== 'rate_limited')) throw error;
       metrics.browserFaults.inc({ code: error.code });
       logFault(log, error, c);
       const { requestId, session } = c.var;
       log.warn({ code: error.code, requestId, session }, 'a fault was answered 200');
-      return c.body(retryFrame(limits.faultRetryMs * (1 + clock.random())), 200, streamHeaders);
+      return c.body(retryFrame(comeBackMs(error) * (1 + clock.random())), 200, streamHeaders);
     }
   };
 }
+
+const comeBackMs = ({ fields }: LedgerlineError): number =>
+  typeof fields['retryAfter'] === 'number' ? fields['retryAfter'] * 1_000 : limits.faultRetryMs;
 
 const streamRequestOf = (c: AppContext): StreamRequest =>
   readStreamRequest(
@@ -97,16 +107,20 @@ function openRoom(options: StreamOptions, c: AppContext, visit: Visit, request: 
   const { outgoing } = c.env;
   // Gone while the head was read: its close was emitted already, and nobody would ever take the subscriber away.
   if (isGone(outgoing)) return RESPONSE_ALREADY_SENT;
+  const { session, credential } = visit;
+  const { identity, expiresAtMs } = credential;
+  const leave = options.limiter.open(session, identity?.jti);
   // The adapter drops what middleware set when the response is ours.
   const writer = openStream(outgoing, Object.fromEntries(c.res.headers));
-  const { expiresAtMs } = visit.credential;
+  writer.onClose(leave);
   try {
     options.rooms.join({
-      session: visit.session,
+      session,
       requested: request.requested,
       head,
       writer,
-      ...(expiresAtMs === undefined ? {} : { expiresAtMs }),
+      expiresAtMs,
+      onRevoked: identity && ((revoked) => options.revocations.watch(identity, session, revoked)),
     });
   } catch (thrown) {
     // The status is out; all that is left is to end, which a reader answers by coming back.

@@ -11,6 +11,9 @@ export interface TokenOptions {
   readonly ttlSeconds: number;
   /** Also reaches the sessions created with this owner. */
   readonly owner?: string;
+  /** What its gateway wants to read of where it is from and for. */
+  readonly issuer?: string | undefined;
+  readonly audience?: string | undefined;
 }
 
 export function mintToken(secret: Uint8Array, options: TokenOptions): Promise<string> {
@@ -19,6 +22,8 @@ export function mintToken(secret: Uint8Array, options: TokenOptions): Promise<st
     sessions: options.sessions,
     scope: options.scope.join(' '),
     ...(options.owner === undefined ? {} : { owner: options.owner }),
+    ...(options.issuer === undefined ? {} : { iss: options.issuer }),
+    ...(options.audience === undefined ? {} : { aud: options.audience }),
   };
   return new SignJWT(claims)
     .setProtectedHeader({ alg: 'HS256', typ: 'JWT' })

@@ -8,16 +8,16 @@ import { filterOf } from './auth.ts';
 import { shapedBody } from './body.ts';
 import type { ReadJsonBody } from './body.ts';
 import type { AppContext } from './context.ts';
-import type { GateHandler, SessionHandler } from './door.ts';
+import type { GateHandler, SessionHandler, StandsIn } from './door.ts';
 import { readLimit, single } from './query.ts';
 import { turnNow, turnSummary } from './turn-json.ts';
 
-export function turnListRoute(turns: Pick<Turns, 'list'>): GateHandler {
+export function turnListRoute(turns: Pick<Turns, 'list'>, standsIn: StandsIn): GateHandler {
   return async (c, credential) => {
     const which = whichOf(single(c, 'which'));
     const limit = readLimit(c, limits.turnsPerListDefault, limits.turnsPerList);
     const listed = await turns.list(which, limit, filterOf(credential));
-    return c.json({ turns: listed.map(turnSummary) });
+    return c.json({ turns: listed.filter(({ session }) => standsIn(credential, session)).map(turnSummary) });
   };
 }
 

@@ -16,6 +16,7 @@ import type { HeadCheck, Known, Watched } from './head-check.ts';
 import { Intake } from './intake.ts';
 import type { RoomsObserver } from './observer.ts';
 import type { CutPage } from './page-cache.ts';
+import type { Terms } from './permit.ts';
 import type { Answer, Ask, Replay } from './replay.ts';
 import { Subscriber } from './subscriber.ts';
 import type { Source } from './source.ts';
@@ -24,14 +25,12 @@ import type { SyncWheel } from './sync.ts';
 import type { Slice } from './tail.ts';
 import type { TailBudget } from './tail-budget.ts';
 
-export interface JoinRequest {
+export interface JoinRequest extends Terms {
   readonly session: string;
   readonly requested: RequestedCursor;
   /** Read after the request arrived: a reader may come from a gateway that is ahead of this room. */
   readonly head: Head;
   readonly writer: Writer;
-  /** When the reader's token ends, on the wall clock. */
-  readonly expiresAtMs?: number;
 }
 
 /** What all rooms of a process share. */
@@ -111,7 +110,7 @@ export class Room implements Source, Watched {
       writer,
       cursor: beginning.after,
       joinHead: head.head,
-      expiresAtMs: request.expiresAtMs,
+      terms: request,
       onClosed: this.#leave,
     });
     this.subscribers.add(subscriber);

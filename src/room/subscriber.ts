@@ -9,6 +9,8 @@ import * as frame from '../sse/frame.ts';
 import type { Writer } from '../sse/writer.ts';
 import { readPage } from './page-cache.ts';
 import type { CutPage } from './page-cache.ts';
+import { Permit } from './permit.ts';
+import type { Terms } from './permit.ts';
 import { Progress } from './progress.ts';
 import type { Ask } from './replay.ts';
 import type { Source } from './source.ts';
@@ -21,14 +23,14 @@ export interface SubscriberOptions {
   readonly cursor: Cursor;
   /** The head when it joined: with everything up to it, replay is done. */
   readonly joinHead: Cursor;
-  readonly expiresAtMs: number | undefined;
+  readonly terms: Terms;
   readonly onClosed: (subscriber: Subscriber) => void;
 }
 
 export class Subscriber {
   readonly #source: Source;
   readonly #writer: Writer;
-  readonly #expiresAtMs: number;
+  readonly #permit: Permit;
   readonly #onClosed: (subscriber: Subscriber) => void;
   #state: State = 'live';
   #cursor: Cursor;
@@ -37,7 +39,6 @@ export class Subscriber {
   #end: StreamEnd = 'disconnected';
   #ask: Ask | undefined;
   #retry: Timer | undefined;
-  #expiry: Timer | undefined;
   readonly #progress: Progress;
   #counted = 0;
 
@@ -47,7 +48,7 @@ export class Subscriber {
     this.#onClosed = options.onClosed;
     this.#cursor = options.cursor;
     this.#joinHead = options.joinHead;
-    this.#expiresAtMs = options.expiresAtMs ?? Infinity;
+    this.#permit = new Permit(options.terms, this.#source.clock, (reason) => this.#deny(reason));
     this.#progress = new Progress(this.#source.clock.now());
     this.#writer.onDrain(() => this.#react('drain'));
     this.#writer.onClose(() => this.#react('close'));
@@ -80,7 +81,7 @@ export class Subscriber {
     this.#writer.write(frame.retryFrame(limits.retryMs * (0.5 + clock.random())));
     this.#writer.write(frame.helloFrame(session, this.#cursor, floor, head));
     if (reset !== undefined) this.#writer.write(frame.resetFrame(reset, floor, head));
-    this.#watchExpiry();
+    this.#permit.watch();
     this.#react('news');
     this.#writer.uncork();
   }
@@ -127,7 +128,7 @@ export class Subscriber {
     if (reaction === this.#state) return;
     this.#state = reaction;
     this.#stopWaiting();
-    this.#expiry?.cancel();
+    this.#permit.release();
     if (reaction !== 'closed') return;
     this.#count(this.#writer.sentBytes);
     this.#onClosed(this);
@@ -160,7 +161,7 @@ export class Subscriber {
   #read(given: CutPage | undefined): void {
     const source = this.#source;
     let page = given;
-    if (this.#expiresAtMs < Infinity && source.clock.wall() >= this.#expiresAtMs) return this.#deny('expired');
+    if (this.#permit.hasExpired) return this.#deny('expired');
     for (;;) {
       this.#announce();
       const reason = source.over(this.#cursor);
@@ -218,14 +219,6 @@ export class Subscriber {
   #reset(reason: ResetReason, head: Head): void {
     this.#writer.write(frame.resetFrame(reason, head.floor, head.head));
     this.#cursor = head.floor;
-  }
-
-  #watchExpiry(): void {
-    const leftMs = this.#expiresAtMs - this.#source.clock.wall();
-    if (leftMs === Infinity) return;
-    if (leftMs <= 0) return this.#deny('expired');
-    // A timer's longest delay may be shorter than a token's life: look again then.
-    this.#expiry = this.#source.clock.after(leftMs, () => this.#watchExpiry());
   }
 
   /** Whatever is still to be read is not for this reader any more. */

@@ -50,7 +50,7 @@ describe('migrating', () => {
         database.url,
         (sql) => sql<{ number: number }[]>`select number from ledgerline.migration order by number`,
       );
-      expect(new Set(all.map(({ to }) => to))).toEqual(new Set([numbers.length]));
+      expect(new Set(all.map(({ to }) => to))).toEqual(new Set([numbers.at(-1)?.number]));
     } finally {
       await database.drop();
     }

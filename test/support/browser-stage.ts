@@ -34,7 +34,12 @@ export async function setStage(): Promise<Stage> {
   const browser = await launchBrowser();
   const site = await startSite();
   const database = await freshDatabase();
-  const usual = { LEDGERLINE_ALLOWED_ORIGINS: site.origin, LEDGERLINE_GOAWAY_WINDOW_MS: '500' };
+  const usual = {
+    LEDGERLINE_ALLOWED_ORIGINS: site.origin,
+    LEDGERLINE_GOAWAY_WINDOW_MS: '500',
+    // There is no TLS here.
+    LEDGERLINE_COOKIE_SECURE: 'false',
+  };
   const gateway = await startGateway({ databaseUrl: database.url, environment: usual });
   return {
     databaseUrl: database.url,

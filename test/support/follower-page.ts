@@ -70,6 +70,10 @@ export interface Tab {
   /** How often the EventSource opened, since the page was loaded. */
   opened(): Promise<number>;
   state(): Promise<'connecting' | 'open' | 'closed'>;
+  /** As the page's own back end does: out of reach of scripts, and for this host on every port. */
+  setCookie(name: string, value: string): Promise<void>;
+  /** What the browser keeps, also what no script can see. */
+  cookies(): Promise<readonly { readonly name: string; readonly path: string; readonly httpOnly: boolean }[]>;
   reload(): Promise<void>;
   close(): Promise<void>;
 }
@@ -85,6 +89,9 @@ export async function openTab(browser: Browser, origin: string): Promise<Tab> {
     named: () => evaluate('named'),
     opened: () => evaluate('opened'),
     state: () => evaluate(`['connecting', 'open', 'closed'][source.readyState]`),
+    setCookie: (name, value) =>
+      page.context().addCookies([{ name, value, url: origin, httpOnly: true, sameSite: 'Strict' }]),
+    cookies: () => page.context().cookies(),
     reload: async () => void (await page.reload()),
     close: () => page.close(),
   };

@@ -4,6 +4,7 @@ import type { Log } from '../../src/base/log.ts';
 import type { ServerConfig } from '../../src/config.ts';
 import { createGateway } from '../../src/gateway.ts';
 import type { GatewayOverrides } from '../../src/gateway.ts';
+import { generousRates } from './access.ts';
 import { freshDatabase } from './services.ts';
 import { mintTestToken } from './token.ts';
 import type { TokenOptions } from './token.ts';
@@ -40,6 +41,12 @@ export async function startInProcessGateway(options: InProcessOptions = {}): Pro
       internalPort: 0,
       isHttp2: false,
       tokenSecret: SECRET,
+      previousTokenSecret: undefined,
+      jwksUrl: undefined,
+      tokenIssuer: undefined,
+      tokenAudience: undefined,
+      cookies: { isSecure: true, isCrossSite: false },
+      rates: generousRates,
       internalKey: KEY,
       allowedOrigins: ['https://app.test'],
       logLevel: 'silent',

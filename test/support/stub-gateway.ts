@@ -2,6 +2,7 @@
 import { PassThrough } from 'node:stream';
 import { pino } from 'pino';
 import { systemClock } from '../../src/base/clock.ts';
+import type { Clock } from '../../src/base/clock.ts';
 import type { Log } from '../../src/base/log.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { createMetrics } from '../../src/base/metrics.ts';
@@ -19,6 +20,8 @@ import type { JoinRequest } from '../../src/room/rooms.ts';
 import type { Sessions } from '../../src/session/sessions.ts';
 import type { Steps } from '../../src/turn/steps.ts';
 import type { Turns } from '../../src/turn/turns.ts';
+import { stubAccess } from './access.ts';
+import type { StubAccess } from './access.ts';
 import { mintTestToken } from './token.ts';
 import type { TokenOptions } from './token.ts';
 
@@ -42,6 +45,9 @@ export interface StubOptions {
   readonly turns?: Partial<Turns>;
   readonly steps?: Partial<Steps>;
   readonly allowedOrigins?: readonly string[];
+  /** Who may, where it is not the usual. */
+  readonly access?: Partial<StubAccess>;
+  readonly clock?: Clock;
   readonly log?: Log;
   readonly isHttp2?: boolean;
   readonly drainMs?: number;
@@ -100,6 +106,7 @@ export async function startStubGateway(options: StubOptions = {}): Promise<StubG
   const joins: JoinRequest[] = [];
   const metrics = createMetrics();
   const log = options.log ?? silentLog;
+  const clock = options.clock ?? systemClock;
   const sessions: Sessions = {
     append: missing,
     create: missing,
@@ -109,6 +116,7 @@ export async function startStubGateway(options: StubOptions = {}): Promise<StubG
     history: missing,
     list: missing,
     markRead: missing,
+    producer: missing,
     ...options.sessions,
   };
   const append = (request: AppendRequest): ReturnType<Sessions['append']> => {
@@ -129,12 +137,17 @@ export async function startStubGateway(options: StubOptions = {}): Promise<StubG
     },
     ready: options.ready ?? (() => Promise.resolve()),
     draining: options.draining ?? new AbortController().signal,
-    secret: new TextEncoder().encode(SECRET),
-    internalKey: KEY,
-    allowedOrigins: options.allowedOrigins ?? [],
+    access: stubAccess({
+      secret: SECRET,
+      internalKey: KEY,
+      allowedOrigins: options.allowedOrigins ?? [],
+      metrics,
+      clock,
+      ...options.access,
+    }),
     log,
     metrics,
-    clock: systemClock,
+    clock: options.clock ?? systemClock,
     page: options.page,
     lab: options.lab && { lab: options.lab, crashLab: options.crashLab, heard: append, unheard: append },
   };

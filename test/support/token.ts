@@ -10,15 +10,16 @@ export interface TokenOptions {
   readonly subject?: string;
   readonly ttlSeconds?: number;
   readonly owner?: string;
+  /** It does not say when it was issued. */
+  readonly isUndated?: boolean;
 }
 
 export async function mintTestToken(secret: string, options: TokenOptions = {}): Promise<string> {
   const { sessions = ['*'], scope = 'read send write create', subject = 'tester', ttlSeconds = 3_600, owner } = options;
-  return new SignJWT({ sessions, scope, ...(owner === undefined ? {} : { owner }) })
+  const token = new SignJWT({ sessions, scope, ...(owner === undefined ? {} : { owner }) })
     .setProtectedHeader({ alg: 'HS256' })
     .setSubject(subject)
     .setJti(randomUUID())
-    .setIssuedAt()
-    .setExpirationTime(Math.floor(Date.now() / 1_000) + ttlSeconds)
-    .sign(new TextEncoder().encode(secret));
+    .setExpirationTime(Math.floor(Date.now() / 1_000) + ttlSeconds);
+  return (options.isUndated === true ? token : token.setIssuedAt()).sign(new TextEncoder().encode(secret));
 }

@@ -6,7 +6,7 @@ import { type Source, codeOf } from './sources.ts';
 const FLOORS: readonly (readonly string[])[] = [
   ['base'],
   ['event', 'db'],
-  ['ledger', 'bus', 'sse', 'outbox'],
+  ['ledger', 'bus', 'sse', 'outbox', 'access'],
   ['session', 'room', 'step'],
   ['producer', 'turn', 'lab'],
   ['http', 'worker'],

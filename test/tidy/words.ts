@@ -16,7 +16,7 @@ const words: readonly Word[] = [
   {
     what: 'SQL',
     pattern: /\b(?:sql|tx)(?:<[^`;]*>)?`|\.unsafe\(/g,
-    owners: ['ledger/', 'outbox/', 'turn/', 'step/', 'db/', 'example/'],
+    owners: ['ledger/', 'outbox/', 'turn/', 'step/', 'access/', 'db/', 'example/'],
   },
   {
     what: 'writing a table of the ledger',
@@ -32,6 +32,11 @@ const words: readonly Word[] = [
     what: 'writing a table of the deliveries',
     pattern: /\b(?:insert into|update|delete from) ledgerline\.(?:outbox|relay_shard|inbox|inbox_mark|inbox_dead)\b/g,
     owners: ['outbox/'],
+  },
+  {
+    what: 'writing the table of revocations',
+    pattern: /\b(?:insert into|update|delete from) ledgerline\.revocation\b/g,
+    owners: ['access/'],
   },
   {
     what: 'writing a table of the steps',

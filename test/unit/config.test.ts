@@ -41,6 +41,18 @@ describe('the settings of a server', () => {
       internalPort: 8081,
       isHttp2: false,
       tokenSecret: required.LEDGERLINE_TOKEN_SECRET,
+      previousTokenSecret: undefined,
+      jwksUrl: undefined,
+      tokenIssuer: undefined,
+      tokenAudience: undefined,
+      cookies: { isSecure: true, isCrossSite: false },
+      rates: {
+        sessionEvents: 50_000,
+        sessionBytes: 100_000_000,
+        tokenWrites: 1_000,
+        sessionStreams: 50_000,
+        tokenStreams: 20_000,
+      },
       internalKey: required.LEDGERLINE_INTERNAL_KEY,
       allowedOrigins: [],
       logLevel: 'info',
@@ -66,6 +78,16 @@ describe('the settings of a server', () => {
       LEDGERLINE_LOG_LEVEL: 'debug',
       LEDGERLINE_DRAIN_MS: '2000',
       LEDGERLINE_GOAWAY_WINDOW_MS: '300',
+      LEDGERLINE_TOKEN_SECRET_PREVIOUS: 'p'.repeat(32),
+      LEDGERLINE_JWKS_URL: 'https://issuer.example/jwks.json',
+      LEDGERLINE_TOKEN_ISSUER: 'https://issuer.example/',
+      LEDGERLINE_TOKEN_AUDIENCE: 'ledgerline',
+      LEDGERLINE_COOKIE_CROSS_SITE: 'true',
+      LEDGERLINE_SESSION_EVENTS_PER_SECOND: '1000',
+      LEDGERLINE_SESSION_BYTES_PER_SECOND: '2000',
+      LEDGERLINE_TOKEN_WRITES_PER_SECOND: '3',
+      LEDGERLINE_SESSION_STREAMS: '4',
+      LEDGERLINE_TOKEN_STREAMS: '5',
     });
     expect(config).toMatchObject({
       natsUrl: 'nats://one:4222,tls://two:4222',
@@ -80,6 +102,12 @@ describe('the settings of a server', () => {
       logLevel: 'debug',
       drainMs: 2_000,
       goawayWindowMs: 300,
+      previousTokenSecret: 'p'.repeat(32),
+      jwksUrl: 'https://issuer.example/jwks.json',
+      tokenIssuer: 'https://issuer.example/',
+      tokenAudience: 'ledgerline',
+      cookies: { isSecure: true, isCrossSite: true },
+      rates: { sessionEvents: 1_000, sessionBytes: 2_000, tokenWrites: 3, sessionStreams: 4, tokenStreams: 5 },
     });
   });
 
@@ -91,6 +119,17 @@ describe('the settings of a server', () => {
     expect(lines[0]).toMatch(/^DATABASE_URL is missing: .*postgres:\/\//);
     expect(lines[1]).toMatch(/^LEDGERLINE_TOKEN_SECRET is missing: .*openssl rand -base64 32/);
     expect(lines[2]).toMatch(/^LEDGERLINE_INTERNAL_KEY is missing: .*openssl rand -base64 32/);
+  });
+
+  it('need no secret where an issuer’s keys are published', () => {
+    const { LEDGERLINE_TOKEN_SECRET: _, ...others } = required;
+    const config = readServerConfig({ ...others, LEDGERLINE_JWKS_URL: 'https://issuer.example/jwks.json' });
+    expect([config.tokenSecret, config.jwksUrl]).toEqual([undefined, 'https://issuer.example/jwks.json']);
+  });
+
+  it('refuse cookies for other sites that no browser would take', () => {
+    const { message } = refusalOf({ LEDGERLINE_COOKIE_SECURE: 'false', LEDGERLINE_COOKIE_CROSS_SITE: 'true' });
+    expect(message).toMatch(/^LEDGERLINE_COOKIE_CROSS_SITE needs LEDGERLINE_COOKIE_SECURE/);
   });
 
   it('take an empty variable for an absent one, as compose files pass it', () => {
@@ -117,6 +156,12 @@ describe('the settings of a server', () => {
     ['LEDGERLINE_TOKEN_SECRET', 'short'],
     ['LEDGERLINE_INTERNAL_KEY', 'k'.repeat(31)],
     ['LEDGERLINE_INTERNAL_KEY', `${'k'.repeat(32)} and more`],
+    ['LEDGERLINE_TOKEN_SECRET_PREVIOUS', 'short'],
+    ['LEDGERLINE_JWKS_URL', 'issuer.example'],
+    ['LEDGERLINE_TOKEN_ISSUER', ' padded '],
+    ['LEDGERLINE_COOKIE_SECURE', 'maybe'],
+    ['LEDGERLINE_SESSION_STREAMS', '0'],
+    ['LEDGERLINE_TOKEN_WRITES_PER_SECOND', 'many'],
     ['LEDGERLINE_ALLOWED_ORIGINS', '*'],
     ['LEDGERLINE_ALLOWED_ORIGINS', 'https://app.example.com/'],
     ['LEDGERLINE_ALLOWED_ORIGINS', 'https://app.example.com/path'],

@@ -36,7 +36,7 @@ describe('problems', () => {
   it('say when to come back if the fault will pass', () => {
     for (const code of errorCodes) {
       const { status, headers } = problem(new LedgerlineError(code, 'x'));
-      expect([code, headers['Retry-After']]).toEqual([code, status === 503 ? '1' : undefined]);
+      expect([code, headers['Retry-After']]).toEqual([code, status === 503 || status === 429 ? '1' : undefined]);
       expect([code, 'WWW-Authenticate' in headers]).toEqual([code, status === 401]);
     }
   });

@@ -1,0 +1,56 @@
+/** How long a reader may read: until its token ends, or is revoked, whichever comes first. */
+import type { Clock, Timer } from '../base/clock.ts';
+import type { DenyReason } from '../sse/frame.ts';
+
+/** What a stream's token allows. Left out, it has no end. */
+export interface Terms {
+  /** When the token ends, on the wall clock. */
+  readonly expiresAtMs?: number | undefined;
+  /** Calls once when it is revoked, at once if it is already. The answer lets go. */
+  readonly onRevoked?: ((revoked: () => void) => () => void) | undefined;
+}
+
+export class Permit {
+  readonly #terms: Terms;
+  readonly #clock: Clock;
+  readonly #deny: (reason: DenyReason) => void;
+  #expiry: Timer | undefined;
+  #unwatch: (() => void) | undefined;
+  #isOver = false;
+
+  constructor(terms: Terms, clock: Clock, deny: (reason: DenyReason) => void) {
+    this.#terms = terms;
+    this.#clock = clock;
+    this.#deny = deny;
+  }
+
+  /** Also when the wall clock jumped and the timer has not fired. */
+  get hasExpired(): boolean {
+    const { expiresAtMs = Infinity } = this.#terms;
+    return expiresAtMs < Infinity && this.#clock.wall() >= expiresAtMs;
+  }
+
+  watch(): void {
+    this.#watchExpiry();
+    if (this.#isOver) return;
+    const unwatch = this.#terms.onRevoked?.(() => this.#deny('revoked'));
+    // It may have been revoked, and let go of, on the spot.
+    if (this.#isOver) unwatch?.();
+    else this.#unwatch = unwatch;
+  }
+
+  release(): void {
+    this.#isOver = true;
+    this.#expiry?.cancel();
+    this.#unwatch?.();
+  }
+
+  #watchExpiry(): void {
+    const { expiresAtMs = Infinity } = this.#terms;
+    const leftMs = expiresAtMs - this.#clock.wall();
+    if (leftMs === Infinity) return;
+    if (leftMs <= 0) return this.#deny('expired');
+    // A timer's longest delay may be shorter than a token's life: look again then.
+    this.#expiry = this.#clock.after(leftMs, () => this.#watchExpiry());
+  }
+}
