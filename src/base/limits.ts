@@ -10,14 +10,6 @@ export const limits = {
   /** One event's payload, as UTF-8. */
   payloadBytes: 1 * MiB,
   appendBodyBytes: 8 * MiB,
-  /** A line of a stream of events: one of the largest, and what surrounds its data. */
-  lineBytes: 1 * MiB + 4 * KiB,
-  /** Payloads of a stream that wait while a batch of it is stored; past it nothing more is read. */
-  waitingLinesBytes: 1 * MiB,
-  /** What all such streams hold; the one that would pass it is ended. */
-  heldLinesBytes: 256 * MiB,
-  /** A stream of events on which nothing comes, not even a blank line, ends. */
-  ingressIdleMs: 60_000,
   /** Any other request's body. */
   bodyBytes: 64 * KiB,
   /** Bodies that are being read at the same time, on each listener. */
@@ -221,9 +213,6 @@ export const limits = {
 } as const;
 
 assert(limits.payloadBytes < limits.appendBodyBytes, 'an append holds at least one of the largest events');
-assert(limits.payloadBytes + 256 < limits.lineBytes, 'a line holds one of the largest events');
-assert(limits.waitingLinesBytes + limits.lineBytes < limits.heldLinesBytes / 8, 'streams do not shut one another out');
-assert(limits.syncMs * 2 < limits.ingressIdleMs, 'who says something within every sync is not idle');
 assert(limits.appendBodyBytes <= limits.heldBodiesBytes, 'the largest body is not refused for its size alone');
 assert(limits.appendBodyBytes <= limits.groupBytes, 'a flush holds at least one of the largest appends');
 assert(limits.eventsPerAppend <= limits.groupEvents, 'a flush holds at least one of the longest appends');
@@ -248,7 +237,6 @@ assert(limits.selfStopMs < limits.leaseMs, 'an attempt ends itself before anothe
 assert(limits.maxAttempts <= limits.totalAttempts, 'tries without progress are tries');
 assert(limits.stepBytes * 1.5 < limits.payloadBytes, 'a result fits the event that tells of it');
 assert(limits.toolMs < limits.stepMs, 'a tool that is late is told so before its connection is given up');
-assert(limits.streamIdleMs * 2 < limits.ingressIdleMs, 'a producer ends an idle stream before its server does');
 assert(limits.batchEvents <= limits.eventsPerAppend, 'a batch fits one append');
 assert(limits.labBurstEvents >= 2, 'a burst has a last event and one before it');
 assert(limits.labBusStopMs > limits.headCheckMs * 2, 'a bus stays away long enough for head checks to be seen');

@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import type { Clock } from '../base/clock.ts';
+import { lineLimits } from '../base/line-limits.ts';
 import { limits } from '../base/limits.ts';
 
 export interface NdjsonAnswer {
@@ -45,7 +46,7 @@ export function openNdjsonAnswer(
     async taken() {
       if (!outgoing.writableNeedDrain || outgoing.destroyed) return;
       const gone = new AbortController();
-      const stalled = clock.after(limits.ingressIdleMs, () => socket.destroy());
+      const stalled = clock.after(lineLimits.ingressIdleMs, () => socket.destroy());
       await Promise.race([
         once(outgoing, 'drain', { signal: gone.signal }),
         once(outgoing, 'close', { signal: gone.signal }),

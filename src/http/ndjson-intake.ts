@@ -2,6 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Clock, Timer } from '../base/clock.ts';
 import { LedgerlineError } from '../base/errors.ts';
+import { lineLimits } from '../base/line-limits.ts';
 import { limits } from '../base/limits.ts';
 import { parseEventText } from '../event/append-body.ts';
 import type { NewEvent } from '../event/event.ts';
@@ -30,7 +31,7 @@ export interface IntakeOptions {
 }
 
 export function createIntake({ incoming, draining, clock, held }: IntakeOptions): Intake {
-  const cutter = createLineCutter(limits.lineBytes);
+  const cutter = createLineCutter(lineLimits.lineBytes);
   let waiting: NewEvent[] = [];
   let waitingBytes = 0;
   /** Handed out and still being stored. */
@@ -40,7 +41,8 @@ export function createIntake({ incoming, draining, clock, held }: IntakeOptions)
   let ending: Ending | undefined;
   let wake: (() => void) | undefined;
 
-  const isFull = (): boolean => waiting.length >= limits.eventsPerAppend || waitingBytes >= limits.waitingLinesBytes;
+  const isFull = (): boolean =>
+    waiting.length >= limits.eventsPerAppend || waitingBytes >= lineLimits.waitingLinesBytes;
 
   function take(lines: Iterable<Line>): void {
     for (const line of lines) {
@@ -81,7 +83,7 @@ export function createIntake({ incoming, draining, clock, held }: IntakeOptions)
     attempt(() => take(cutter.cut(chunk)));
     if (ending !== undefined) return;
     count();
-    if (held.bytes > limits.heldLinesBytes) end({ kind: 'refused', error: tooMuchHeld() });
+    if (held.bytes > lineLimits.heldLinesBytes) end({ kind: 'refused', error: tooMuchHeld() });
     if (isFull()) incoming.pause();
     if (waiting.length > 0) wake?.();
   };
@@ -114,8 +116,8 @@ export function createIntake({ incoming, draining, clock, held }: IntakeOptions)
     let timer: Timer | undefined;
     const watch = (): void => {
       const idleMs = clock.now() - heardMs;
-      if (idleMs >= limits.ingressIdleMs) end({ kind: 'idle' });
-      else timer = clock.after(limits.ingressIdleMs - idleMs, watch);
+      if (idleMs >= lineLimits.ingressIdleMs) end({ kind: 'idle' });
+      else timer = clock.after(lineLimits.ingressIdleMs - idleMs, watch);
     };
     // How long it took to store what came before is not the sender's silence.
     heardMs = clock.now();

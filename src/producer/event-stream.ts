@@ -1,6 +1,6 @@
 /** One request over which batches go, and acknowledgements come back, for as long as it lasts. */
 import { toError } from '../base/errors.ts';
-import { limits } from '../base/limits.ts';
+import { lineLimits } from '../base/line-limits.ts';
 import { createLineCutter } from '../event/line-cutter.ts';
 import { parseRetryAfter } from './delivery.ts';
 import type { DeliveryOptions } from './delivery.ts';
@@ -63,7 +63,7 @@ export function openEventStream(url: URL, options: DeliveryOptions): EventStream
       const retryAfterMs = parseRetryAfter(response.headers.get('retry-after'), clock.wall());
       return { kind: 'answered', status: response.status, body: valueOf(await response.text()), retryAfterMs };
     }
-    const cutter = createLineCutter(limits.lineBytes);
+    const cutter = createLineCutter(lineLimits.lineBytes);
     for await (const chunk of response.body as AsyncIterable<Uint8Array>) {
       for (const { text } of cutter.cut(chunk)) {
         const last = take(valueOf(text));

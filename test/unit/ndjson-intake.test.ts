@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
-import { limits } from '../../src/base/limits.ts';
+import { lineLimits } from '../../src/base/line-limits.ts';
 import { createIntake } from '../../src/http/ndjson-intake.ts';
 import { manualClock } from '../support/manual-clock.ts';
 import { line } from '../support/ndjson-call.ts';
@@ -21,12 +21,12 @@ test('a blank line is a sign of life, and so is half a line', async () => {
   let ending: unknown;
   void intake.next().then((next) => (ending = next));
   for (const sign of ['\n', '{"type":', ' ', '\r']) {
-    await clock.advance(limits.ingressIdleMs - 1);
+    await clock.advance(lineLimits.ingressIdleMs - 1);
     body.write(sign);
     await clock.settle();
   }
   expect(ending).toBeUndefined();
-  await clock.advance(limits.ingressIdleMs);
+  await clock.advance(lineLimits.ingressIdleMs);
   await clock.settle();
   expect(ending).toEqual({ kind: 'idle' });
 });
@@ -35,10 +35,10 @@ test('the time that it takes to store a batch is not the sender’s silence', as
   const { clock, body, intake } = scene();
   body.write(line('1'));
   expect(await intake.next()).toHaveLength(1);
-  await clock.advance(limits.ingressIdleMs * 2);
+  await clock.advance(lineLimits.ingressIdleMs * 2);
   let ending: unknown;
   void intake.next().then((next) => (ending = next));
-  await clock.advance(limits.ingressIdleMs - 1);
+  await clock.advance(lineLimits.ingressIdleMs - 1);
   expect(ending).toBeUndefined();
 });
 
@@ -60,11 +60,11 @@ test('what waits, what has no end yet and what is being stored counts, and is le
 });
 
 test('who would pass what all may hold is ended, behind what it has said before', async () => {
-  const { body, intake, held } = scene({ bytes: limits.heldLinesBytes - 1 });
+  const { body, intake, held } = scene({ bytes: lineLimits.heldLinesBytes - 1 });
   body.write(line('12'));
   expect(await intake.next()).toHaveLength(1);
   expect(await intake.next()).toMatchObject({ kind: 'refused', error: { code: 'unavailable' } });
-  expect(held.bytes).toBe(limits.heldLinesBytes - 1);
+  expect(held.bytes).toBe(lineLimits.heldLinesBytes - 1);
 });
 
 test('no more is read than may wait [I6]', async () => {
@@ -73,7 +73,7 @@ test('no more is read than may wait [I6]', async () => {
   for (let count = 0; count < 64; count += 1) body.write(large);
   await clock.settle();
   expect(body.isPaused()).toBe(true);
-  expect(held.bytes).toBeLessThanOrEqual(limits.waitingLinesBytes + large.length);
+  expect(held.bytes).toBeLessThanOrEqual(lineLimits.waitingLinesBytes + large.length);
   let read = 0;
   while (read < 64) {
     const next = await intake.next();

@@ -1,6 +1,7 @@
 /** A stream of events into a gateway: what is stored is told, whatever else the lines hold, and memory stays flat. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { LedgerlineError } from '../../src/base/errors.ts';
+import { lineLimits } from '../../src/base/line-limits.ts';
 import { limits } from '../../src/base/limits.ts';
 import { toSequence } from '../../src/event/sequence.ts';
 import type { AppendRequest, Outcome, ProducerRow } from '../../src/ledger/ledger.ts';
@@ -134,7 +135,7 @@ describe('a stream of events', () => {
     expect(stored).toHaveLength(Math.ceil(total / large.length));
     for (const { events } of gateway.appends) {
       const bytes = events.reduce((sum, event) => sum + event.bytes, 0);
-      expect(bytes).toBeLessThan(limits.waitingLinesBytes + 2 * limits.payloadBytes);
+      expect(bytes).toBeLessThan(lineLimits.waitingLinesBytes + 2 * limits.payloadBytes);
     }
   });
 
@@ -170,7 +171,11 @@ describe('a line that cannot be stored', () => {
       { code: 'too_large', limit: 'payloadBytes', line: 3 },
     ],
     ['too deep a payload', line(`${'['.repeat(257)}${']'.repeat(257)}`), { code: 'too_deep', line: 3 }],
-    ['no end within the limit', 'x'.repeat(limits.lineBytes + 1), { code: 'too_large', limit: 'lineBytes', line: 3 }],
+    [
+      'no end within the limit',
+      'x'.repeat(lineLimits.lineBytes + 1),
+      { code: 'too_large', limit: 'lineBytes', line: 3 },
+    ],
   ])(
     'for %s is named by its number, and what stood before it is stored',
     async (_, bad, { code, ...fields }: { code?: string }) => {
@@ -337,7 +342,7 @@ describe('the end of a stream', () => {
       await clock.advance(limits.syncMs);
     }
     expect(call.isOver).toBe(false);
-    await clock.advance(limits.ingressIdleMs);
+    await clock.advance(lineLimits.ingressIdleMs);
     await call.said({ end: 'idle' });
     await call.end();
   });
