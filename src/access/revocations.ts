@@ -51,6 +51,8 @@ class PolledRevocations implements Revocations, Service {
   readonly #watches = new Set<Watch>();
   #known: RevocationSet | undefined;
   #place: RevocationPlace | undefined;
+  /** Taken here since the table began to be read: what is read may be from before them. */
+  #taken: Revocation[] = [];
   #reading: Promise<void> | undefined;
   #timer: Timer | undefined;
   #forgetting: Timer | undefined;
@@ -95,6 +97,7 @@ class PolledRevocations implements Revocations, Service {
 
   async revoke(order: RevocationOrder): Promise<Revocation> {
     const revocation = await this.#options.store.revoke(order);
+    this.#taken.push(revocation);
     this.#known?.add(revocation);
     this.#cutSoon();
     return revocation;
@@ -153,6 +156,7 @@ class PolledRevocations implements Revocations, Service {
 
   /** What is known stays in force until all of what replaces it is read. */
   async #readOn(): Promise<void> {
+    this.#taken = [];
     let known = this.#known;
     let place = known === undefined ? undefined : this.#place;
     let isNews = false;
@@ -168,6 +172,7 @@ class PolledRevocations implements Revocations, Service {
       for (const revocation of page.revocations) known.add(revocation);
       place = page.place;
       if (!page.isLast) continue;
+      for (const revocation of this.#taken) known.add(revocation);
       const isChanged = isNews || known !== this.#known;
       this.#known = known;
       this.#place = place;

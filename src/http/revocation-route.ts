@@ -5,6 +5,7 @@ import type { Revocations } from '../access/revocations.ts';
 import { accessLimits } from '../base/access-limits.ts';
 import type { Clock } from '../base/clock.ts';
 import { LedgerlineError } from '../base/errors.ts';
+import { limits } from '../base/limits.ts';
 import { sessionIdShape } from '../event/event.ts';
 import { subjectShape, tokenIdShape } from './auth.ts';
 import { shapedBody } from './body.ts';
@@ -37,9 +38,11 @@ export function revocationRoute({ revocations, clock, readJsonBody }: Revocation
   };
 }
 
+/** Usually the token's own end, behind which it is still taken for a moment. */
 function untilOf(text: string | undefined, nowMs: number): { untilMs?: number } {
   if (text === undefined) return {};
   const untilMs = Date.parse(text);
-  if (untilMs > nowMs && untilMs <= nowMs + accessLimits.revocationMs) return { untilMs };
+  if (untilMs > nowMs && untilMs <= nowMs + accessLimits.revocationMs)
+    return { untilMs: untilMs + limits.tokenToleranceMs };
   throw new LedgerlineError('malformed', 'until is a time to come, at most 367 days ahead', { where: 'until' });
 }

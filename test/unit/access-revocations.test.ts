@@ -7,6 +7,7 @@ import { accessLimits } from '../../src/base/access-limits.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { createMetrics } from '../../src/base/metrics.ts';
 import { memoryRevocations } from '../support/access.ts';
+import type { MemoryRevocations } from '../support/access.ts';
 import { manualClock } from '../support/manual-clock.ts';
 
 const token = (issuedAtMs?: number, jti = 'j', sub = 'u'): TokenIdentity => ({ jti, sub, issuedAtMs });
@@ -43,6 +44,25 @@ describe('a revocation', () => {
     expect(odd.covers(token(0, 'j', 'a\0b\ud800'))).toBe(true);
   });
 });
+
+/** The last page, read and on its way for as long as somebody wants. */
+function holdLastPage(store: MemoryRevocations): { hold(): void; letGo(): Promise<void> } {
+  const read = store.read.bind(store);
+  let held = Promise.resolve();
+  let release = (): void => undefined;
+  store.read = async (place) => {
+    const page = await read(place);
+    if (page.isLast && page.isContinuous) await held;
+    return page;
+  };
+  return {
+    hold: () => void (held = new Promise((resolve) => (release = resolve))),
+    async letGo() {
+      release();
+      for (let turn = 0; turn < 50; turn += 1) await Promise.resolve();
+    },
+  };
+}
 
 describe('the revocations of a gateway', () => {
   const open = async () => {
@@ -102,6 +122,30 @@ describe('the revocations of a gateway', () => {
     expect(cut).toEqual(['late']);
     await clock.advance(1);
     expect(cut).toEqual(['late', 'open']);
+    await revocations.stop();
+  });
+
+  it.each([
+    ['for the first time', false],
+    ['anew', true],
+    ['on from where it was, with an older one of the same name', undefined],
+  ])('of its own hold also when the table is being read %s meanwhile', async (_, isRestored) => {
+    const { clock, store, revocations } = await open();
+    const page = holdLastPage(store);
+    await store.revoke({ kind: 'sub', value: 'other' });
+    if (isRestored === false) store.isAway = true;
+    await revocations.start();
+    store.isAway = false;
+    clock.stepWall(1_000);
+    if (isRestored === true) store.restore([{ kind: 'jti', value: 'x' }]);
+    if (isRestored === undefined) await store.revoke({ kind: 'sub', value: 'maya' });
+    clock.stepWall(5_000);
+    const issued = token(clock.wall() - 1_000, 'j', 'maya');
+    page.hold();
+    await clock.advance(accessLimits.revocationPollMs);
+    await revocations.revoke({ kind: 'sub', value: 'maya' });
+    await page.letGo();
+    expect(revocations.isRevoked(issued)).toBe(true);
     await revocations.stop();
   });
 
