@@ -82,12 +82,16 @@ type Pass = NonNullable<Redeemed['pass']>;
 const passCookie = (session: string, { text, maxAgeSeconds }: Pass, rules: CookieRules): string =>
   cookieText({ name: PASS_COOKIE, value: text, path: `/sessions/${session}/stream`, maxAgeSeconds }, rules);
 
+/** [spec: Fetch Metadata, 2.3] */
+const foreignSites: ReadonlySet<string> = new Set(['cross-site', 'same-site']);
+
 const isLook = (c: AppContext): boolean => c.req.method === 'GET' || c.req.method === 'HEAD';
 
-/** Browsers name the origin of a page that is not the server's own, and of no other GET. */
+/** Browsers name the origin of a foreign page that wants to read the answer; of one that embeds it, only that it is foreign. */
 function isOwnPage(c: AppContext, allowed: ReadonlySet<string>): boolean {
   const origin = c.req.header('origin');
-  if (origin === undefined || allowed.has(origin)) return true;
+  if (origin === undefined) return !foreignSites.has(c.req.header('sec-fetch-site') ?? '');
+  if (allowed.has(origin)) return true;
   return URL.canParse(origin) && new URL(origin).host === new URL(c.req.url).host;
 }
 

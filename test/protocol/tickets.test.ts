@@ -75,6 +75,14 @@ describe('a token in a cookie', () => {
     expect(await statuses(['https://nobody.test', 'null', 'http://localhost', '*'])).toEqual([401, 401, 401, 401]);
   });
 
+  it('counts for no foreign page that embeds the address or leads to it, though none of them is named', async () => {
+    const cookie = await cookieOf();
+    const statuses = async (sites: readonly string[]): Promise<number[]> =>
+      Promise.all(sites.map((site) => statusOf(streamUrl(), { headers: { cookie, 'sec-fetch-site': site } })));
+    expect(await statuses(['same-origin', 'none'])).toEqual([200, 200]);
+    expect(await statuses(['same-site', 'cross-site'])).toEqual([401, 401]);
+  });
+
   it('opens nothing on the internal listener', async () => {
     const headers = { cookie: await cookieOf() };
     expect(await statusOf(`${deployment.internalUrl}/sessions/${session}`, { headers })).toBe(401);

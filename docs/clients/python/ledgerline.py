@@ -24,6 +24,7 @@ Whatever cannot be mended by trying again is a `LedgerlineError`, with the `code
 
 import base64
 import collections
+import decimal
 import hashlib
 import hmac
 import http.client
@@ -69,6 +70,7 @@ def mint_token(secret, sub, sessions, scope="read", ttl_seconds=3600, owner=None
     claims = {
         "sub": sub,
         "jti": str(uuid.uuid4()),
+        "iat": int(time.time()),  # without it, what was revoked of this subject once stays so for every later token
         "exp": int(time.time()) + ttl_seconds,
         "sessions": list(sessions),
         "scope": scope,
@@ -156,10 +158,11 @@ class Producer:
         """The same with the payload's JSON text, which is stored as it is: long numbers, the order of keys."""
         if not re.fullmatch("[a-z0-9._-]{1,64}", type):
             raise LedgerlineError("malformed", "an event type is 1 to 64 of a-z 0-9 . _ -")
-        json.loads(text, parse_constant=_no_constant)  # one bad event would take its whole batch along
-        event = '{"type":"%s","data":%s}' % (type, _escaped(text))
+        json.loads(text, parse_constant=_no_constant, parse_int=str)  # one bad event would take its whole batch along
+        payload = _escaped(text).strip(" \t")
+        event = '{"type":"%s","data":%s}' % (type, payload)
         size = len(event.encode())
-        if size > _BYTES_PER_PAYLOAD + 256:
+        if len(payload.encode()) > _BYTES_PER_PAYLOAD:
             raise LedgerlineError("too_large", "the payload of an event has at most %d bytes" % _BYTES_PER_PAYLOAD)
         may_wait = delta if delta is not None else type == "delta" or type.endswith((".delta", "-delta"))
         with self._changed:
@@ -270,8 +273,10 @@ class Producer:
             try:
                 return self._http.ask("POST", self._events_path, body)["last"]
             except _Unclear as fault:
-                is_unclear = True
+                is_unclear = is_unclear or fault.may_be_stored
                 retry.wait(fault)
+                if not is_unclear:
+                    continue
             except LedgerlineError as error:
                 # Only after a failure of this same request: otherwise somebody else appends under this id.
                 if is_unclear and error.code == "duplicate_append":
@@ -378,7 +383,7 @@ class _Follower:
                 if name == "retry":
                     self._retry_seconds = int(text) / 1000
                     continue
-                data = json.loads(text)
+                data = json.loads(text, parse_int=_integer)
                 if name == "message":
                     expected = (self._cursor or 0) + 1
                     if data["sequence"] != expected:
@@ -428,9 +433,10 @@ def _frames(response):
 class _Unclear(Exception):
     """No answer, or one that may pass: try again. `after` is how long the server asks to wait, in seconds."""
 
-    def __init__(self, message, after=0.0):
+    def __init__(self, message, after=0.0, may_be_stored=True):
         super().__init__(message)
         self.after = after
+        self.may_be_stored = may_be_stored
 
 
 class _Retry:
@@ -458,6 +464,8 @@ class _Http:
         parts = urllib.parse.urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise LedgerlineError("malformed", "the url is an address such as http://127.0.0.1:8081")
+        if not re.fullmatch("[!-~]+", credential):
+            raise LedgerlineError("malformed", "the key or token is no single word: does a line break follow it?")
         kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
         self._connection = kind(parts.hostname, parts.port, timeout=timeout_seconds)
         self._base = parts.path.rstrip("/")
@@ -500,7 +508,8 @@ def _refusal(response, text):
     may_pass = response.status >= 500 or response.status in (408, 429) or code == "session_busy"
     if may_pass or (response.status == 409 and code == "unexpected_answer"):
         after = response.headers.get("Retry-After", "0")
-        return _Unclear("%s: %s" % (code, message), float(after) if after.isdigit() else 0.0)
+        may_be_stored = response.status not in (409, 429) and code != "session_busy"
+        return _Unclear("%s: %s" % (code, message), float(after) if after.isdigit() else 0.0, may_be_stored)
     return LedgerlineError(code, message, fields)
 
 
@@ -508,10 +517,18 @@ def _json(value):
     return _escaped(json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")))
 
 
+def _integer(text):
+    """The ledger carries numbers that Python finds too long for an int."""
+    try:
+        return int(text)
+    except ValueError:
+        return decimal.Decimal(text)
+
+
 def _escaped(text):
-    """On one line, and as UTF-8 can carry it: half of a surrogate pair stays the escape that JSON has for it."""
+    """On one line as the server cuts lines, and as UTF-8 can carry it: half of a surrogate pair stays the escape of JSON."""
     text = text.replace("\n", " ").replace("\r", " ")  # JSON has them between its tokens alone
-    return re.sub("[\ud800-\udfff]", lambda half: "\\u%04x" % ord(half.group()), text)
+    return re.sub("[\x85\u2028\u2029\ud800-\udfff]", lambda half: "\\u%04x" % ord(half.group()), text)
 
 
 def _no_constant(name):
