@@ -1,4 +1,5 @@
 /** The Python client against real gateways: what it appends is there once and in order, what it follows is whole, whatever dies. */
+import { decodeJwt } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createProducer } from '../../src/producer/producer.ts';
 import { startBalancer } from '../support/balancer.ts';
@@ -142,7 +143,73 @@ print(code(lambda: Producer("http://127.0.0.1:1", "k", given["session"], give_up
   });
 });
 
+describe('the Python producer, where it could hide or lose something,', () => {
+  it('meets another of its name also behind a server that asked it to wait [I8]', async () => {
+    const slow = await startGateway({
+      databaseUrl: database.url,
+      environment: { LEDGERLINE_SESSION_EVENTS_PER_SECOND: '1' },
+    });
+    const printed = await runPython(
+      `${producing}
+one, other = produce(producer="same"), produce(producer="same")
+for producer in (one, other):
+    for index in range(3):
+        producer.append("text.delta", index)
+    try:
+        print(producer.flush())
+    except LedgerlineError as error:
+        print(error.code)
+`,
+      { ...place(freshId()), internal: slow.internalUrl, key: slow.key },
+    );
+    await slow.kill();
+    expect(printed).toBe('3\nduplicate_append\n');
+  });
+
+  it('refuses by itself what the server would, so that its batch and the key stay out of harm', async () => {
+    const session = freshId();
+    const printed = await runPython(
+      `${producing}
+producer = produce()
+def failure(work):
+    try:
+        work()
+    except LedgerlineError as error:
+        return str(error)
+print(failure(lambda: producer.append("note", "x" * ((1 << 20) - 1))))
+producer.append("note", "x" * ((1 << 20) - 2))
+producer.append_json("note", " " + "9" * 5000 + "\\n")
+print(producer.close())
+print(failure(lambda: Producer(given["internal"], given["key"] + "\\n", given["session"])))
+`,
+      place(session),
+    );
+    expect(printed).toMatch(/^too_large: [^\n]*\n2\nmalformed: the key or token is no single word[^\n]*\n$/);
+    expect(printed).not.toContain(gateway.key);
+  });
+});
+
 describe('the Python reader', () => {
+  it('reads numbers that are too long for an int, and goes on behind them', async () => {
+    const session = freshId();
+    await createSession(gateway, session);
+    const long = '9'.repeat(5_000);
+    const events = `{"events":[{"type":"a","data":${long}},{"type":"a","data":2}]}`;
+    await call(gateway, 'POST', `/internal/sessions/${session}/events`, events);
+    await closeSession(gateway, session);
+    const printed = await runPython(`${following}\nprint(*(event["data"] for event in events()))`, place(session));
+    expect(printed).toBe(`${long} 2\n`);
+  });
+
+  it('mints tokens that say when they were issued, so that a revocation before does not end them', async () => {
+    const program = `
+from ledgerline import mint_token
+print(mint_token(given["secret"], sub="maya", sessions=["*"], ttl_seconds=60))
+`;
+    const { iat = 0, exp = 0 } = decodeJwt((await runPython(program, place('any'))).trim());
+    expect(exp - iat).toBe(60);
+  });
+
   it('reads all of a session to its end, from anywhere, by a token that it mints', async () => {
     const session = freshId();
     await createSession(gateway, session);
