@@ -63,10 +63,13 @@ export function createLineCutter(longestBytes: number): LineCutter {
     *cut(chunk) {
       const buffer = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
       let from = 0;
-      for (let end = buffer.indexOf(LF); end >= 0; end = buffer.indexOf(LF, from)) {
-        const piece = buffer.subarray(from, end);
+      // There may be as many empty lines as bytes.
+      const nextEnd = (): number => (buffer[from] === LF ? from : buffer.indexOf(LF, from));
+      for (let end = nextEnd(); end >= 0; end = nextEnd()) {
+        const isEmpty = bytes === 0 && end === from;
+        if (isEmpty) number += 1;
+        else yield* take(buffer.subarray(from, end));
         from = end + 1;
-        yield* take(piece);
       }
       if (from < buffer.length) keep(buffer.subarray(from));
     },

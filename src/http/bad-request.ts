@@ -46,5 +46,6 @@ export function answerBadRequests(server: Server, log: Log): void {
 /** A refusal would pass for the answer to a whole request, which may be done; a broken body is refused before its answer began. */
 function isAnswered(answer: ServerResponse | undefined): boolean {
   if (answer === undefined || answer.writableFinished) return false;
-  return answer.headersSent || answer.req.complete;
+  // Without a socket it waits behind another answer, which may be a stream.
+  return answer.headersSent || answer.req.complete || answer.socket === null;
 }

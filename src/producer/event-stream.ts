@@ -75,9 +75,13 @@ export function openEventStream(url: URL, options: DeliveryOptions): EventStream
 
   /** An acknowledgement, or else the last line. */
   function take(line: unknown): Over | undefined {
-    const { counter, last, end, status } = fieldsOf(line);
+    const { counter, last, end, status, retryAfter } = fieldsOf(line);
     if (typeof end === 'string') return { kind: 'ended', ...acknowledged };
-    if (typeof status === 'number') return { kind: 'answered', status, body: line };
+    if (typeof status === 'number') {
+      // What a header would say is a field of the last line.
+      const retryAfterMs = typeof retryAfter === 'number' ? retryAfter * 1_000 : 0;
+      return { kind: 'answered', status, body: line, retryAfterMs };
+    }
     if (!Number.isSafeInteger(counter) || !Number.isSafeInteger(last)) {
       return { kind: 'lost', reason: 'an answer that is none of this server’s' };
     }

@@ -44,6 +44,20 @@ describe('a whole request with something else behind it', () => {
   });
 });
 
+describe('a broken body behind an answer that has begun', () => {
+  it('puts nothing into that answer', async () => {
+    gateway = await startStubGateway();
+    const { socket, received } = open(gateway.publicUrl);
+    const isClosed = new Promise((resolve) => socket.once('close', resolve));
+    const authorization = `Bearer ${await gateway.token()}`;
+    socket.write(head('GET', '/sessions/s1/stream', { Authorization: authorization }));
+    await eventually('the stream has begun', () => received().includes('text/event-stream'));
+    socket.write(`${await creation({ 'Transfer-Encoding': 'chunked' })}zz\r\n`);
+    await isClosed;
+    expect(received().match(/HTTP\/1\.1/g)).toHaveLength(1);
+  });
+});
+
 describe('the body of a creation', () => {
   it.each([
     ['{"session":"a","session":"b"}', 'session'],

@@ -14,6 +14,7 @@ function scene({ clock = systemClock }: { clock?: typeof systemClock } = {}) {
   const stored: unknown[] = [];
   const requests: string[] = [];
   const acts: Act[] = [];
+  const slept: number[] = [];
   let status: number | undefined;
   let problem: object = {};
   /** Runs before the question for the counter is answered. */
@@ -65,11 +66,18 @@ function scene({ clock = systemClock }: { clock?: typeof systemClock } = {}) {
   };
   const producer = createProducer(
     { url: 'http://gateway', key: 'k', session: 's1', producer: 'p', fetch: fetch_ },
-    { clock, sleep: () => turn() },
+    {
+      clock,
+      sleep: async (delayMs) => {
+        slept.push(delayMs);
+        await turn();
+      },
+    },
   );
   return {
     stored,
     requests,
+    slept,
     producer,
     meet: (...next: Act[]) => void acts.push(...next),
     refuse(next: number, body: object = {}) {
@@ -159,6 +167,14 @@ test('a fault that passes is tried again', async () => {
   there.meet({ lastLine: { type: 'urn:ledgerline:problem:unavailable', status: 503 } });
   await there.send('a');
   expect(there.requests).toEqual(['stream from 1', 'GET', 'stream from 1']);
+  expect(there.stored).toEqual(['a']);
+});
+
+test('a last line that asks to wait is heard, and nothing is sent sooner', async () => {
+  const there = scene();
+  there.meet({ lastLine: { type: 'urn:ledgerline:problem:rate_limited', status: 429, retryAfter: 7 } });
+  await there.send('a');
+  expect(there.slept).toEqual([expect.closeTo(7_075, -2)]);
   expect(there.stored).toEqual(['a']);
 });
 
