@@ -131,7 +131,9 @@ it('of five calls that are killed when three are done, three come from the journ
   await victim.kill();
   await crew.employ();
   const events = await crew.hears(session, 'turn.completed');
-  expect(events.filter(({ data }) => data['fromJournal'] === true)).toHaveLength(3);
+  // Of the attempt that followed; on a busy machine there may be another behind it.
+  const [first, ...more] = events.filter(({ data }) => data['fromJournal'] === true);
+  expect(more.filter(({ data }) => data['attempt'] === first?.data['attempt'])).toHaveLength(2);
   const keys = crew.provider.applied.map(({ key }) => key);
   expect([keys.length, new Set(keys).size, crew.provider.asked.length]).toEqual([5, 5, 7]);
   expect(crew.provider.answers).toBe(2);

@@ -31,7 +31,8 @@ export interface RefundCrew extends Crew {
   deliveries(): Promise<number>;
 }
 
-const LEASE_MS = 1_000;
+/** Long enough that a busy machine takes no turn from a worker that lives. */
+const LEASE_MS = 2_000;
 
 const agentText = (options: RefundAgentOptions): string => `
 import postgres from '${builtModule('node_modules/postgres/src/index.js')}';
@@ -91,8 +92,11 @@ export async function refundCrew(model?: Model): Promise<RefundCrew> {
       await held.met();
       await victim.kill();
       await employ(fault);
-      await eventually('the turn is over', async () =>
-        (await crew.told(session)).some(({ type }) => type === 'turn.completed' || type === 'turn.in_doubt'),
+      await eventually(
+        'the turn is over',
+        async () =>
+          (await crew.told(session)).some(({ type }) => type === 'turn.completed' || type === 'turn.in_doubt'),
+        60_000,
       );
       return session;
     },

@@ -80,7 +80,7 @@ export async function turnCrew({ leaseMs, databaseUrl, natsUrl, environment }: C
             const events = await toldEvents(sql, session);
             return events.filter((event) => event.type === type).length >= count && events;
           },
-          30_000,
+          60_000,
         ),
       ),
     async rests(deadlineMs = 60_000) {
