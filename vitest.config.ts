@@ -13,25 +13,40 @@ const shared = {
   restoreMocks: true,
 } as const;
 
+/** They fill every core, or measure a process: one file after the other, when the others are done. */
+const alone = ['abuse', 'disconnects', 'drain', 'slow-readers', 'storm', 'turns-load'].map(
+  (name) => `test/crash/${name}.test.ts`,
+);
+const crash = { ...shared, globalSetup, testTimeout: 180_000 } as const;
+
 export default defineConfig({
   test: {
-    maxWorkers: 2,
+    // one more than the cores of a small machine: somebody always waits for a server
+    maxWorkers: 3,
     allowOnly: false,
     reporters: reporters(),
     projects: [
       // in memory: needs no server and no build
       { test: { ...shared, name: 'pure', include: files('tidy', 'unit', 'simulation') } },
       { test: { ...shared, name: 'services', globalSetup, include: files('contract', 'integration', 'protocol') } },
-      // kills processes and fills every core: one file after the other, when the others are done
+      // kills processes, and mostly waits: for leases to be over, and for others to start
       {
         test: {
-          ...shared,
+          ...crash,
           name: 'crash',
-          globalSetup,
           include: files('crash'),
-          testTimeout: 180_000,
-          fileParallelism: false,
+          exclude: alone,
+          maxWorkers: 4,
           sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        test: {
+          ...crash,
+          name: 'crash alone',
+          include: alone,
+          fileParallelism: false,
+          sequence: { groupOrder: 2 },
         },
       },
     ],

@@ -47,16 +47,22 @@ const count = (crew: Crew, what: 'ended' | 'outstanding'): Promise<number> =>
 
 /**
  * Until the leases of what it held are over; or, if it is to sleep for long, until somebody else is at it, unless its
- * pause is long, or the sleeper has the head locked.
+ * pause is long, or the sleeper has the head locked. Somebody else must be there for it: `staff` sees to that.
  */
-const sleepsThrough = (crew: Crew, { name }: WorkerProcess, isLong: boolean): Promise<true> =>
+const sleepsThrough = (
+  crew: Crew,
+  { name }: WorkerProcess,
+  isLong: boolean,
+  staff: () => Promise<void>,
+): Promise<true> =>
   withSql(crew.url, async (sql) => {
     const heads = await sql<{ turn: string }[]>`
       select turn_id as turn from ledgerline.session_head
        where turn_state = 'running' and worker_id = ${name}::text`;
     const held = heads.map(({ turn }) => turn).join(',');
     const overMs = isLong ? 5 * LEASE_MS : LEASE_MS;
-    return eventually('what it held is over, or taken', async () => {
+    const isOver = async (): Promise<boolean> => {
+      await staff();
       const still = await sql`
         select from ledgerline.session_head h
          where h.turn_id = any (string_to_array(${held}::text, ','))
@@ -67,7 +73,8 @@ const sleepsThrough = (crew: Crew, { name }: WorkerProcess, isLong: boolean): Pr
                  else false
                end`;
       return still.length === 0;
-    });
+    };
+    return eventually('what it held is over, or taken', isOver, 60_000);
   });
 
 it(
@@ -105,13 +112,19 @@ it(
     /** One hand hurts one worker of each kind, so that at no time all are down. */
     async function hurt(random: () => number): Promise<void> {
       const workers = { library: await hire('library'), deaf: await hire('deaf') };
+      /** In the place of those that were killed, or ended by their watchdogs, which a busy machine wakes late. */
+      async function staff(): Promise<void> {
+        for (const kind of ['library', 'deaf'] as const) {
+          if (!workers[kind].isRunning) workers[kind] = await hire(kind);
+        }
+      }
       while (!isOver) {
         const ended = await count(crew, 'ended');
-        await eventually(
-          'some turns end',
-          async () => isOver || (await count(crew, 'ended')) >= ended + ENDS_BETWEEN,
-          60_000,
-        );
+        const endEnough = async (): Promise<boolean> => {
+          await staff();
+          return isOver || (await count(crew, 'ended')) >= ended + ENDS_BETWEEN;
+        };
+        await eventually('some turns end', endEnough, 60_000);
         const kind = random() < 0.5 ? 'library' : 'deaf';
         const worker = workers[kind];
         if (random() < 0.3) {
@@ -120,13 +133,10 @@ it(
         } else {
           faults.stalls += 1;
           worker.freeze();
-          await sleepsThrough(crew, worker, random() < 0.5);
+          await sleepsThrough(crew, worker, random() < 0.5, staff);
           worker.thaw();
         }
-        // one that was killed, and those whose watchdog found them late
-        for (const each of ['library', 'deaf'] as const) {
-          if (!workers[each].isRunning) workers[each] = await hire(each);
-        }
+        await staff();
       }
     }
 

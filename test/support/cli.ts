@@ -38,7 +38,7 @@ export async function endAll(): Promise<void> {
 }
 
 export function startCli(commandLine: readonly string[], { folder, environment = {} }: CliOptions): Cli {
-  const child = spawn(process.execPath, ['--enable-source-maps', program, ...commandLine], {
+  const child = spawn(process.execPath, [program, ...commandLine], {
     cwd: folder,
     env: { PATH: process.env['PATH'], ...environment },
     stdio: ['pipe', 'pipe', 'pipe'],

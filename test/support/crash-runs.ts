@@ -6,6 +6,7 @@ import { silentLog } from '../../src/base/log.ts';
 import { createCrashLab } from '../../src/crash/crash-lab.ts';
 import type { CrashPlan, CrashRun } from '../../src/lab/crash-lab.ts';
 import { withSql } from './ledger.ts';
+import { quickProgram } from './quick-program.ts';
 import { database } from './stage.ts';
 import { eventually } from './waits.ts';
 
@@ -14,7 +15,8 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 export type StartedLab = ReturnType<typeof createCrashLab>;
 
 /** Another program may stand in for the built one. */
-export async function crashLab({ program = `${root}dist/main.js` } = {}): Promise<StartedLab> {
+export async function crashLab(given: { readonly program?: string } = {}): Promise<StartedLab> {
+  const program = given.program ?? (await quickProgram('main'));
   const { url } = await database({ isEmpty: true });
   const lab = createCrashLab({
     databaseUrl: url,

@@ -7,9 +7,11 @@ import type { createLog as log } from '../../src/base/log.ts';
 import type { createConsumer } from '../../src/outbox/inbox.ts';
 import type { jetStreamChannel as jetStream } from '../../src/outbox/jetstream-channel.ts';
 import type { Delivery } from '../../src/outbox/delivery.ts';
+import { START_MS } from './gateway.ts';
+import { quickModule, quickProgram } from './quick-program.ts';
 import { workingFolder } from './stage.ts';
 import { eventually } from './waits.ts';
-import { builtModule, startProcess } from './worker-process.ts';
+import { startProcess } from './worker-process.ts';
 import type { WorkerProcess } from './worker-process.ts';
 
 export interface DeliveryPlace {
@@ -25,11 +27,11 @@ interface Libraries {
   readonly postgres: typeof postgres;
 }
 
-const libraries = `
-import postgres from '${builtModule('node_modules/postgres/src/index.js')}';
-import { createLog } from '${builtModule('dist/base/log.js')}';
-import { createConsumer } from '${builtModule('dist/outbox/inbox.js')}';
-import { jetStreamChannel } from '${builtModule('dist/outbox/jetstream-channel.js')}';
+const libraries = async (): Promise<string> => `
+import postgres from '${await quickModule('postgres')}';
+import { createLog } from '${await quickModule('log')}';
+import { createConsumer } from '${await quickModule('inbox')}';
+import { jetStreamChannel } from '${await quickModule('channel')}';
 `;
 
 type Program<Options> = (libraries: Libraries, options: Options) => Promise<void>;
@@ -112,31 +114,34 @@ export function deliveryProcesses(place: DeliveryPlace) {
     });
     onTestFinished(() => one.kill());
     const isReady = (): boolean => one.lines().some((line) => line.includes(`"msg":"${says}"`));
-    await eventually(`${name} says that it is ${says}`, () => !one.isRunning || isReady());
+    await eventually(`${name} says that it is ${says}`, () => !one.isRunning || isReady(), START_MS);
     if (!isReady()) throw new Error(`${name} ended at once:\n${one.lines().join('\n')}`);
     return one;
   }
 
-  function write<Options>(name: string, program: Program<Options>, options: Options): string[] {
+  async function write<Options>(name: string, program: Program<Options>, options: Options): Promise<string[]> {
     const file = join(folder, `${name}.mjs`);
     const given = '{ createConsumer, createLog, jetStreamChannel, postgres }';
-    writeFileSync(file, `${libraries}await (${program.toString()})(${given}, ${JSON.stringify(options)});\n`);
+    writeFileSync(file, `${await libraries()}await (${program.toString()})(${given}, ${JSON.stringify(options)});\n`);
     return [file];
   }
 
   const nameOf = (what: string): string => `${what}-${(started += 1)}`;
   return {
     /** `ledgerline relay`. */
-    relay: (natsUrl?: string): Promise<WorkerProcess> =>
-      start(nameOf('relay'), ['dist/main.js', 'relay'], 'relaying', natsUrl),
-    hastyRelay(pointUrl: string): Promise<WorkerProcess> {
+    relay: async (natsUrl?: string): Promise<WorkerProcess> =>
+      start(nameOf('relay'), [await quickProgram('main'), 'relay'], 'relaying', natsUrl),
+    async hastyRelay(pointUrl: string): Promise<WorkerProcess> {
       const name = nameOf('hasty');
-      return start(name, write(name, hasty, { ...place, pointUrl }), 'relaying');
+      return start(name, await write(name, hasty, { ...place, pointUrl }), 'relaying');
     },
     /** A process of the consumer `c`. */
-    consumer(program: Program<ConsumerPlace> = sound, topics: readonly string[] = ['topic']): Promise<WorkerProcess> {
+    async consumer(
+      program: Program<ConsumerPlace> = sound,
+      topics: readonly string[] = ['topic'],
+    ): Promise<WorkerProcess> {
       const name = nameOf('consumer');
-      return start(name, write(name, program, { ...place, name: 'c', topics }), 'consuming');
+      return start(name, await write(name, program, { ...place, name: 'c', topics }), 'consuming');
     },
   };
 }

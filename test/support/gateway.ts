@@ -3,12 +3,15 @@ import { connect } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { freePort } from '../../src/db/postgres-process.ts';
 import { type GuardedProcess, spawnGuarded } from '../../src/db/guarded-process.ts';
+import { quickProgram } from './quick-program.ts';
 import { mintTestToken, type TokenOptions } from './token.ts';
 import { eventually } from './waits.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const SECRET = 'a secret of the tests, long enough for HS256';
 const KEY = 'a-key-of-the-tests-that-is-long-enough';
+/** A busy machine may start many processes at once. */
+export const START_MS = 60_000;
 
 export interface GatewayOptions {
   readonly databaseUrl: string;
@@ -59,15 +62,15 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
   const start = async (): Promise<GuardedProcess> => {
     const gateway = await spawnGuarded({
       command: process.execPath,
-      arguments: ['--enable-source-maps', 'dist/main.js', 'serve'],
+      arguments: [await quickProgram('main'), 'serve'],
       stopSignal: 'TERM',
       workingFolder: root,
       environment,
       onLine: (line) => lines.push(line),
     });
-    await eventually('the gateway listens', async () => {
-      return !gateway.isRunning || ((await answers(`${internalUrl}/healthz`)) && (await accepts(publicPort)));
-    });
+    const listens = async (): Promise<boolean> =>
+      !gateway.isRunning || ((await answers(`${internalUrl}/healthz`)) && (await accepts(publicPort)));
+    await eventually('the gateway listens', listens, START_MS);
     if (!gateway.isRunning) throw new Error(`the gateway ended at once:\n${lines.slice(-20).join('\n')}`);
     return gateway;
   };

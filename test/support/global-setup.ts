@@ -2,6 +2,8 @@
 import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { TestProject } from 'vitest/node';
+import { makeDatabase } from './fresh-database.ts';
+import type { FreshDatabase } from './fresh-database.ts';
 import { say } from './path-lookup.ts';
 import { makeRunFolder, remove } from './run-folder.ts';
 import { startNatsServer, startPostgresServer } from './servers.ts';
@@ -11,6 +13,8 @@ declare module 'vitest' {
   export interface ProvidedContext {
     runFolder: string;
     postgresUrl: string;
+    /** In that Postgres: a migrated database that nobody is connected to. */
+    templateDatabase: string;
     natsUrl: string;
   }
 }
@@ -21,6 +25,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 interface Run {
   readonly runFolder: string;
   readonly postgresUrl: string;
+  readonly templateDatabase: string;
   readonly natsUrl: string;
   end(): Promise<void>;
 }
@@ -33,6 +38,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const run = await memory.ledgerlineRun;
   project.provide('runFolder', run.runFolder);
   project.provide('postgresUrl', run.postgresUrl);
+  project.provide('templateDatabase', run.templateDatabase);
   project.provide('natsUrl', run.natsUrl);
   return () => run.end();
 }
@@ -48,17 +54,21 @@ async function begin(): Promise<Run> {
     started.push(server);
     return server.url;
   };
+  let template: FreshDatabase | undefined;
   const end = async (): Promise<void> => {
+    await template?.drop();
+    template = undefined;
     await Promise.all(started.splice(0).map((server) => server.stop()));
     remove(runFolder);
   };
   try {
     const postgresUrl = await shared('LEDGERLINE_TEST_DATABASE_URL', startPostgresServer);
+    template = await makeDatabase(postgresUrl);
     const natsUrl = await shared('LEDGERLINE_TEST_NATS_URL', startNatsServer);
     say(
       `running on Postgres at ${new URL(postgresUrl).host}, NATS at ${new URL(natsUrl).host}, Node ${process.version}`,
     );
-    return { runFolder, postgresUrl, natsUrl, end };
+    return { runFolder, postgresUrl, templateDatabase: template.name, natsUrl, end };
   } catch (error) {
     await end();
     throw error;

@@ -14,7 +14,8 @@ import { waitAtCommitOf } from './stranger.ts';
 import { turnCrew } from './turn-crew.ts';
 import type { Crew } from './turn-crew.ts';
 import { eventually } from './waits.ts';
-import { builtModule, startProcess } from './worker-process.ts';
+import { quickModule } from './quick-program.ts';
+import { startProgram } from './worker-process.ts';
 import type { WorkerProcess } from './worker-process.ts';
 
 export interface RefundCrew extends Crew {
@@ -34,10 +35,10 @@ export interface RefundCrew extends Crew {
 /** Long enough that a busy machine takes no turn from a worker that lives. */
 const LEASE_MS = 2_000;
 
-const agentText = (options: RefundAgentOptions): string => `
-import postgres from '${builtModule('node_modules/postgres/src/index.js')}';
-import { z } from '${builtModule('node_modules/zod/index.js')}';
-import { defineAgent } from '${builtModule('dist/worker/define-agent.js')}';
+const agentText = async (options: RefundAgentOptions): Promise<string> => `
+import postgres from '${await quickModule('postgres')}';
+import { z } from '${await quickModule('zod')}';
+import { defineAgent } from '${await quickModule('agent')}';
 export default (${refundAgent.toString()})({ defineAgent, z, postgres }, ${JSON.stringify(options)});
 `;
 
@@ -56,8 +57,8 @@ export async function refundCrew(model?: Model): Promise<RefundCrew> {
   async function employ(fault?: AgentFault): Promise<WorkerProcess> {
     const name = `refunds-${(hired += 1)}`;
     const file = join(folder, `${name}.mjs`);
-    writeFileSync(file, agentText({ databaseUrl: crew.url, providerUrl: provider.url, fault }));
-    const worker = await startProcess(name, ['dist/main.js', 'worker', '--name', name, file], {
+    writeFileSync(file, await agentText({ databaseUrl: crew.url, providerUrl: provider.url, fault }));
+    const worker = await startProgram(name, ['worker', '--name', name, file], {
       DATABASE_URL: crew.url,
       NATS_URL: sharedNatsUrl(),
       LEDGERLINE_LEASE_MS: String(LEASE_MS),

@@ -7,14 +7,11 @@ import type { GuardedProcess } from '../../src/db/guarded-process.ts';
 import type { AgentDefinition } from '../../src/worker/define-agent.ts';
 import { deafWorker } from './deaf-worker.ts';
 import type { DeafWorkerOptions } from './deaf-worker.ts';
+import { START_MS } from './gateway.ts';
+import { quickModule, quickProgram } from './quick-program.ts';
 import { eventually } from './waits.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-
-/** What a file in another folder imports by. */
-export const builtModule = (path: string): string => new URL(`../../${path}`, import.meta.url).href;
-
-const library = builtModule('dist/worker/define-agent.js');
 
 export interface WorkerProcess {
   /** By which a running turn's head names it. */
@@ -46,10 +43,11 @@ export async function startWorkerProcess(
 ): Promise<WorkerProcess> {
   const file = join(folder, `agent-${name}.mjs`);
   const definition = `{ name: 'agent', ...${JSON.stringify(numbers)}, run: ${run.toString()} }`;
+  const library = await quickModule('agent');
   writeFileSync(file, `import { defineAgent } from '${library}';\nexport default defineAgent(${definition});\n`);
-  const worker = await startProcess(name, ['dist/main.js', 'worker', '--name', name, file], environment);
+  const worker = await startProgram(name, ['worker', '--name', name, file], environment);
   const works = (): boolean => worker.lines().some((line) => line.includes('"msg":"working"'));
-  await eventually(`the worker ${name} works`, () => !worker.isRunning || works());
+  await eventually(`the worker ${name} works`, () => !worker.isRunning || works(), START_MS);
   // one that has worked may be dead by now: that is what these are for
   if (!works()) throw new Error(`the worker ${name} ended at once:\n${worker.lines().join('\n')}`);
   return worker;
@@ -64,7 +62,14 @@ export function startDeafWorker(
   return startProcess(name, [file], {});
 }
 
-/** Of the built program, or of a file. */
+/** `ledgerline`, as it was built. */
+export const startProgram = async (
+  name: string,
+  commandLine: readonly string[],
+  environment: Readonly<Record<string, string>>,
+): Promise<WorkerProcess> => startProcess(name, [await quickProgram('main'), ...commandLine], environment);
+
+/** Of a file. */
 export async function startProcess(
   name: string,
   commandLine: readonly string[],

@@ -4,6 +4,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { sleep as wait, systemClock } from '../../src/base/clock.ts';
+import type { Clock } from '../../src/base/clock.ts';
 import { follow } from '../../src/cli/follow.ts';
 import type { FollowEnd, FollowOptions } from '../../src/cli/follow.ts';
 
@@ -128,7 +129,13 @@ describe('following a session', () => {
 
   it('comes back when nothing came for too long', async () => {
     acts = [(response) => stream(response).write(hello(0) + event(1)), (response) => stream(response).end(end(1))];
-    await following({ silenceMs: 50 });
+    let watches = 0;
+    const after: Clock['after'] = (_, run) => {
+      watches += 1;
+      // the first watches over the connection, the second over what follows the event
+      return watches === 2 ? systemClock.after(0, run) : { cancel: () => undefined };
+    };
+    await following({ clock: { ...systemClock, random: () => 0, after } });
     expect(notes).toEqual(['nothing came for too long; going on after 1']);
   });
 
