@@ -38,10 +38,12 @@ export interface RoomsOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;
+  /** Milliseconds since the epoch by the clock that stamps events; this host's if left out. */
+  readonly wall?: () => number;
   readonly observer?: RoomsObserver | undefined;
 }
 
-/** How long `stop` waits for the last bytes of streams that were told to go. */
+/** How long `stop` waits for the last bytes of streams that were told to go, when all of them were. */
 const farewellMs = 1_000;
 
 export const createRooms = (options: RoomsOptions): Rooms => new OpenRooms(options);
@@ -52,17 +54,19 @@ class OpenRooms implements Rooms {
   readonly #lingering = new Map<string, Timer>();
   readonly #shared: Shared;
   #drainWindowMs: number | undefined;
-  #farewells: Timer | undefined;
+  /** Every reader that was there when the drain began has been told to go, however long that took. */
+  #farewells: Promise<void> | undefined;
   /** Resolves `stop` when the last subscriber has left. */
   #onDeserted: (() => void) | undefined;
 
   constructor(options: RoomsOptions) {
-    const { bus, clock, log, metrics, observer } = options;
+    const { bus, clock, log, metrics, observer, wall = () => clock.wall() } = options;
     this.#shared = {
       bus,
       clock,
       log,
       metrics,
+      wall,
       observer,
       budget: new TailBudget(),
       replay: new Replay(options),
@@ -85,8 +89,8 @@ class OpenRooms implements Rooms {
 
   async stop(): Promise<void> {
     if (this.#drainWindowMs === undefined) this.drain(0);
+    await this.#farewells;
     await this.#deserted();
-    this.#farewells?.cancel();
     for (const room of this.#rooms.values()) for (const subscriber of room.subscribers) subscriber.destroy('draining');
     for (const session of this.#rooms.keys()) this.#close(session);
     this.#shared.headCheck.stop();
@@ -125,7 +129,7 @@ class OpenRooms implements Rooms {
     const farewell = (subscriber: Subscriber): void => {
       subscriber.goAway((windowMs * (slot++ + clock.random())) / leaving.length);
     };
-    this.#farewells = walkInTurns(leaving, farewell, clock);
+    this.#farewells = new Promise((resolve) => void walkInTurns(leaving, farewell, clock, resolve));
   }
 
   #open(session: string, head: Head): Room {

@@ -11,6 +11,8 @@ import { eventually } from '../support/waits.ts';
 
 const STREAMS = 1_000;
 const WINDOW_MS = 100_000;
+/** However busy the machine: the append in flight is not to be cut off while the readers go. */
+const DRAIN_MS = 90_000;
 
 async function openStream(at: RunningGateway, session: string): Promise<{ text: () => string; isOver: () => boolean }> {
   const headers = { authorization: `Bearer ${at.token}` };
@@ -28,7 +30,7 @@ it('SIGTERM tells each of 1,000 readers its own slot of the window, answers the 
   const at = await gateway({
     databaseUrl: url,
     natsUrl: null,
-    environment: { LEDGERLINE_GOAWAY_WINDOW_MS: String(WINDOW_MS) },
+    environment: { LEDGERLINE_GOAWAY_WINDOW_MS: String(WINDOW_MS), LEDGERLINE_DRAIN_MS: String(DRAIN_MS) },
   });
   const sessions = await Promise.all(countTo(10).map(() => freshSession(at)));
   const streams: Awaited<ReturnType<typeof openStream>>[] = [];
@@ -68,7 +70,7 @@ it('SIGTERM tells each of 1,000 readers its own slot of the window, answers the 
   await eventually('the load is stored', () => acknowledged.length > 100);
 
   const exit = at.terminate();
-  await eventually('every stream is over', () => streams.every((stream) => stream.isOver()));
+  await eventually('every stream is over', () => streams.every((stream) => stream.isOver()), 60_000);
   await release();
   expect((await waiting).status).toBe(201);
   expect(await exit).toBe(0);

@@ -521,6 +521,26 @@ describe('going away', () => {
     await world.rooms.stop();
   });
 
+  test('on a machine that is too busy to tell them all within a second, each reader is told before it is cut off', async () => {
+    const world = await createWorld();
+    world.append(session);
+    const head = world.ledger.head(session);
+    const readers = range(1, 400).map(() => {
+      const writer = fakeWriter();
+      writer.stall();
+      world.rooms.join({ session, requested: { kind: 'start' }, head, writer });
+      return writer;
+    });
+    await world.clock.settle();
+    world.clock.lookCostMs = 100;
+    world.rooms.drain(10_000);
+    const stopping = world.rooms.stop();
+    await world.clock.advance(60_000);
+    await stopping;
+    expect(readers.filter((reader) => !reader.controls.includes('goaway'))).toEqual([]);
+    expect(readers.filter((reader) => !reader.isClosed)).toEqual([]);
+  });
+
   test('stop does not wait for ever for a reader that takes nothing', async () => {
     const world = await createWorld();
     world.append(session, 10);
