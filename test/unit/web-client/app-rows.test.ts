@@ -136,6 +136,32 @@ describe('the keys of rows', () => {
     expect([keys.keyOf(row('a', 40, 49)), keys.takeGrown('b')]).toEqual(['a', false]);
   });
 
+  test('stay when an older page holds the beginning of a row that is not the first, and what has the focus keeps it', () => {
+    const turn = numbered([
+      ['message.created', { key: 'k', role: 'user', content: 'Go' }],
+      ['turn.started', { turn: 't', attempt: 1 }],
+      ['tool.call', { call: 'c', tool: 'x', args: {} }],
+      ['text.delta', { message: 'm', text: 'I be' }],
+      ['message.completed', { message: 'm', role: 'assistant' }],
+      ['tool.result', { call: 'c', result: 1 }],
+      ['turn.completed', { turn: 't', attempt: 1 }],
+      ['message.created', { key: 'k2', role: 'user', content: 'Again' }],
+    ]);
+    const rowsOf = (events: readonly SessionEvent[]): readonly Row[] =>
+      toRows(foldEvents(emptyTimeline, events).items, none);
+    const maker = createRowKeys();
+    const part = rowsOf(turn.slice(3));
+    expect(seen(part)).toEqual(['message 4–5', 'tool 6–6', 'turn 7–7', 'message 8–8']);
+    const keysBefore = part.map(maker.next(part).keyOf);
+    const whole = rowsOf(turn);
+    expect(seen(whole).slice(1)).toEqual(['turn 2–7', 'tool 3–6', 'message 4–5', 'turn_end 7–7', 'message 8–8']);
+    const { keyOf } = maker.next(whole);
+    const keys = whole.map(keyOf);
+    const [, , tool, message, end, last] = keys;
+    expect([message, tool, end, last]).toEqual(keysBefore);
+    expect(new Set(keys).size).toBe(keys.length);
+  });
+
   test('are the same keys for the same rows, however often they are asked for', () => {
     const maker = createRowKeys();
     maker.next([row('part', 50, 60)]);

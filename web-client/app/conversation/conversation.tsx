@@ -55,7 +55,7 @@ export function Conversation(props: ConversationProps): ReactElement {
   const list = useRef<Rows>(undefined);
   const { isAtEnd, stuck, scrollToFn, onScroll, stick } = useStick(list);
   const { getItemKey, shouldAdjust } = useRowKeys(rows);
-  const { rangeExtractor, onFocus, onBlur } = useFocusedRow(rows);
+  const { rangeExtractor, onFocus, onBlur } = useFocusedRow(rows, getItemKey);
   // oxlint-disable-next-line react/incompatible-library -- no React Compiler builds this page
   const virtualizer = useVirtualizer<HTMLDivElement, HTMLElement>({
     count: rows.length,

@@ -32,6 +32,7 @@ export function createRowKeys(): RowKeyMaker {
         grown = keyOf(pair.was);
         shownAs.set(pair.is.key, grown);
       }
+      for (const { was, is } of findCompleted(before, rows)) shownAs.set(is.key, keyOf(was));
       before = rows;
       keys = { keyOf, takeGrown };
       return keys;
@@ -48,4 +49,29 @@ function findGrown(before: readonly Row[], rows: readonly Row[]): { was: Row; is
   return is !== undefined && is.kind === was.kind && is.key !== was.key && is.last >= was.last
     ? { was, is }
     : undefined;
+}
+
+interface Completed {
+  readonly was: Row;
+  readonly is: Row;
+}
+
+/**
+ * Rows that an older page gave a beginning, and with it another key: each ends where it ended. Of a turn only its end
+ * may have been there, as the turn itself; now that is the row of its end.
+ */
+function findCompleted(before: readonly Row[], rows: readonly Row[]): Completed[] {
+  // Only an older page does so, and with it comes another first row.
+  if (before.length === 0 || rows[0]?.key === before[0]?.key) return [];
+  const keys = new Set(rows.map(({ key }) => key));
+  const gone = before.filter(({ key }) => !keys.has(key));
+  if (gone.length === 0) return [];
+  const known = new Set(before.map(({ key }) => key));
+  const placeOf = ({ kind, last }: Pick<Row, 'kind' | 'last'>): string => `${kind} ${last}`;
+  const come = new Map(rows.filter(({ key }) => !known.has(key)).map((row) => [placeOf(row), row]));
+  return gone.flatMap((was) => {
+    const kind = was.kind === 'turn' && was.first === was.last ? 'turn_end' : was.kind;
+    const is = come.get(placeOf({ kind, last: was.last }));
+    return is === undefined ? [] : [{ was, is }];
+  });
 }

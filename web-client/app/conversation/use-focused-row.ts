@@ -4,6 +4,7 @@ import type { FocusEvent } from 'react';
 import { defaultRangeExtractor } from '@tanstack/react-virtual';
 import type { Range } from '@tanstack/react-virtual';
 import type { Row } from './rows.ts';
+import type { UsedRowKeys } from './use-row-keys.ts';
 
 export interface FocusedRow {
   readonly rangeExtractor: (range: Range) => number[];
@@ -11,19 +12,20 @@ export interface FocusedRow {
   readonly onBlur: () => void;
 }
 
-export function useFocusedRow(rows: readonly Row[]): FocusedRow {
-  const [focused, setFocused] = useState<string>();
+/** By the keys under which rows are on the page: a row's own changes when an older page holds its beginning. */
+export function useFocusedRow(rows: readonly Row[], getItemKey: UsedRowKeys['getItemKey']): FocusedRow {
+  const [focused, setFocused] = useState<string | number>();
   const place = useMemo(
-    () => (focused === undefined ? -1 : rows.findLastIndex(({ key }) => key === focused)),
-    [rows, focused],
+    () => (focused === undefined ? -1 : rows.findLastIndex((_, index) => getItemKey(index) === focused)),
+    [rows, getItemKey, focused],
   );
   const rangeExtractor = useCallback((range: Range) => withRow(defaultRangeExtractor(range), place), [place]);
   const onFocus = useCallback(
     ({ target }: FocusEvent) => {
       const index = target.closest('[data-index]')?.getAttribute('data-index');
-      setFocused(typeof index === 'string' ? rows[Number(index)]?.key : undefined);
+      setFocused(typeof index === 'string' ? getItemKey(Number(index)) : undefined);
     },
-    [rows],
+    [getItemKey],
   );
   const onBlur = useCallback(() => setFocused(undefined), []);
   return { rangeExtractor, onFocus, onBlur };
