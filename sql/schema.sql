@@ -58,6 +58,8 @@ create table ledgerline.event (
   turn_id text collate "C",
   -- json and not jsonb: the text leaves as it came, with its NULs, half emojis, key order and long numbers. No JSON operator may touch it, since some of them fail on such texts.
   payload json not null,
+  -- The W3C's trace context of the append or the message that brought it: on the first event of an append alone, since the others are told by their place. Never part of what readers get.
+  traceparent text collate "C",
   -- A sequence is given once; pages are ranges of this index.
   constraint event_pkey PRIMARY KEY (session, sequence),
   -- A producer's counter means nothing without the producer.
@@ -479,7 +481,7 @@ end
 $function$;
 
 -- Numbers and stores a group of appends under their heads' locks and gives each its outcome; whatever is refused stores nothing and leaves no hole.
-CREATE OR REPLACE FUNCTION ledgerline.stamp(wait_ms integer, lease interval, session_id text[], append_session integer[], append_size integer[], append_producer text[], append_counter bigint[], append_expected bigint[], append_turn text[], append_attempt bigint[], event_append integer[], event_type text[], event_payload text[])
+CREATE OR REPLACE FUNCTION ledgerline.stamp(wait_ms integer, lease interval, session_id text[], append_session integer[], append_size integer[], append_producer text[], append_counter bigint[], append_expected bigint[], append_turn text[], append_attempt bigint[], event_append integer[], event_type text[], event_payload text[], event_trace text[] DEFAULT NULL::text[])
  RETURNS text
  LANGUAGE plpgsql
  SET plan_cache_mode TO 'force_generic_plan'
@@ -512,7 +514,8 @@ begin
   -- A separator inside a value would shift every value behind it into another append.
   if cardinality(append_size) <> appends or cardinality(append_producer) <> appends or cardinality(append_counter) <> appends
      or cardinality(append_expected) <> appends or cardinality(append_turn) <> appends or cardinality(append_attempt) <> appends
-     or cardinality(event_type) <> cardinality(event_append) or cardinality(event_payload) <> cardinality(event_append) then
+     or cardinality(event_type) <> cardinality(event_append) or cardinality(event_payload) <> cardinality(event_append)
+     or cardinality(event_trace) <> cardinality(event_append) then
     raise exception using errcode = '22023', message = 'stamp: lists of unequal length';
   end if;
 
@@ -604,11 +607,11 @@ begin
 
   -- 4. Rows, then heads, each in one statement.
   insert into ledgerline.event
-         (session, sequence, type, payload, bytes, created_at, producer_id, producer_sequence, turn_id, attempt)
+         (session, sequence, type, payload, bytes, created_at, producer_id, producer_sequence, turn_id, attempt, traceparent)
   select session_id[append_session[e.append]], offset_of[e.append] + e.i, e.type, e.payload::json, octet_length(e.payload), at,
          append_producer[e.append], append_counter[e.append] + (offset_of[e.append] + e.i - first_sequence[e.append]),
-         append_turn[e.append], append_attempt[e.append]
-    from unnest(event_append, event_type, event_payload) with ordinality e (append, type, payload, i)
+         append_turn[e.append], append_attempt[e.append], e.traceparent
+    from unnest(event_append, event_type, event_payload, event_trace) with ordinality e (append, type, payload, traceparent, i)
    where first_sequence[e.append] is not null;
 
   update ledgerline.session_head h

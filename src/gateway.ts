@@ -19,6 +19,7 @@ import { createListener } from './http/listener.ts';
 import { builtPage, readPageFiles } from './http/page-files.ts';
 import type { CrashLab } from './lab/crash-lab.ts';
 import type { Lab } from './lab/lab.ts';
+import { createDatabaseClock } from './ledger/database-clock.ts';
 import { createLedger } from './ledger/postgres-ledger.ts';
 import { createRooms } from './room/rooms.ts';
 import { append } from './session/append.ts';
@@ -53,7 +54,9 @@ export function createGateway(config: ServerConfig, log: Log, overrides: Gateway
       ? localBus({ log, metrics })
       : natsBus({ url: config.natsUrl, subjectRoot: config.natsSubjectRoot, log, metrics, clock }));
   const bus = lab?.spoil(faultless) ?? faultless;
-  const rooms = createRooms({ ledger, bus, clock, log, metrics, observer: lab?.observer });
+  const databaseClock = createDatabaseClock({ ask: () => ledger.now(), clock, log, metrics });
+  const wall = () => databaseClock.wall();
+  const rooms = createRooms({ ledger, bus, clock, log, metrics, wall, observer: lab?.observer });
   const sessions = createSessions({ ledger, bus, metrics, log, clock });
   const turns = createTurns({ ...database, bus, bounds: { leaseMs, debounceMs } });
 
@@ -119,7 +122,7 @@ export function createGateway(config: ServerConfig, log: Log, overrides: Gateway
     rooms.drain(config.goawayWindowMs);
     await stopAll([rooms], log);
     await stopped;
-    await stopAll([ledger, bus, turns.service, ...guards], log);
+    await stopAll([ledger, bus, turns.service, ...guards, databaseClock], log);
   }
 
   let stopping: Promise<void> | undefined;
@@ -127,7 +130,7 @@ export function createGateway(config: ServerConfig, log: Log, overrides: Gateway
     name: 'gateway',
     async start() {
       watchProcess(metrics);
-      await startAll([ledger, bus, turns.service, ...guards, rooms, ...listeners], log);
+      await startAll([ledger, bus, turns.service, ...guards, databaseClock, rooms, ...listeners], log);
     },
     stop() {
       // A server that does not let go must not keep this one: whatever was answered is stored.

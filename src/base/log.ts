@@ -5,8 +5,15 @@ export type Log = pino.Logger;
 export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 export type LogLevel = (typeof logLevels)[number];
 
+/** Gets the lines, each with its line break. */
+export interface LogDestination {
+  write(line: string): unknown;
+}
+
 /** Standard output belongs to a command's own answer; logs go to standard error. */
-export function createLog(level: LogLevel): Log {
+const standardError = (): LogDestination => pino.destination({ dest: 2, sync: false });
+
+export function createLog(level: LogLevel, destination = standardError()): Log {
   return pino(
     {
       level,
@@ -14,7 +21,7 @@ export function createLog(level: LogLevel): Log {
       timestamp: pino.stdTimeFunctions.isoTime,
       redact: ['authorization', '*.authorization', 'token', '*.token', 'headers.cookie', 'key', '*.key'],
     },
-    pino.destination({ dest: 2, sync: false }),
+    destination,
   );
 }
 

@@ -17,6 +17,26 @@ export function createMetrics() {
       registers,
     }),
     appendedEvents: new Counter({ name: 'ledgerline_appended_events_total', help: 'Events stored', registers }),
+    appendedBytes: new Counter({
+      name: 'ledgerline_appended_bytes_total',
+      help: 'Bytes of their payloads',
+      registers,
+    }),
+    lineStreams: new Gauge({
+      name: 'ledgerline_append_streams',
+      help: 'Open requests that append line by line',
+      registers,
+    }),
+    lines: new Counter({
+      name: 'ledgerline_append_lines_total',
+      help: 'Lines of such requests that were stored',
+      registers,
+    }),
+    lineBytes: new Counter({
+      name: 'ledgerline_append_line_bytes_total',
+      help: 'Bytes of their payloads',
+      registers,
+    }),
     groupAppends: new Histogram({
       name: 'ledgerline_commit_group_appends',
       help: 'Appends that shared one commit',
@@ -32,6 +52,22 @@ export function createMetrics() {
     rooms: new Gauge({ name: 'ledgerline_rooms', help: 'Open rooms', registers }),
     subscribers: new Gauge({ name: 'ledgerline_subscribers', help: 'Open streams', registers }),
     framesBytes: new Counter({ name: 'ledgerline_stream_bytes_total', help: 'Bytes handed to sockets', registers }),
+    streamLagSeconds: new Histogram({
+      name: 'ledgerline_stream_lag_seconds',
+      help: 'From the stamp of a broadcast event, just before its commit, until every subscriber of its room was given it',
+      buckets: seconds,
+      registers,
+    }),
+    streamStalls: new Counter({
+      name: 'ledgerline_stream_stalls_total',
+      help: 'Times that a reader took less than there was, and its stream waited for the socket',
+      registers,
+    }),
+    clockOffsetSeconds: new Gauge({
+      name: 'ledgerline_database_clock_offset_seconds',
+      help: 'By how much the clock of Postgres is ahead of this process',
+      registers,
+    }),
     repairs: new Counter({
       name: 'ledgerline_repairs_total',
       help: 'Gaps that a room repaired, by what revealed them',
@@ -131,6 +167,12 @@ export function createMetrics() {
       name: 'ledgerline_rate_limited_total',
       help: 'Requests that were refused because their token or session asked too much, by limit',
       labelNames: ['limit'],
+      registers,
+    }),
+    refusals: new Counter({
+      name: 'ledgerline_refusals_total',
+      help: 'Problems that callers were told, by code',
+      labelNames: ['code'],
       registers,
     }),
     requests: new Counter({

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { limits } from '../base/limits.ts';
 import type { Sequence } from './sequence.ts';
+import type { Traceparent } from './trace.ts';
 
 /** One NATS subject token by construction, so no id can reach another's subject [I9]. */
 export const sessionIdShape = z
@@ -24,6 +25,8 @@ export interface NewEvent {
   readonly data: string;
   /** Size of `data` in UTF-8. */
   readonly bytes: number;
+  /** Kept beside it, and no part of what readers get. */
+  readonly traceparent?: Traceparent;
 }
 
 /** A stored event. */
@@ -45,6 +48,18 @@ export interface StoredEvent {
 export function envelope(event: StoredEvent): string {
   const turn = event.turn === undefined ? '' : `,"turn":"${event.turn}","attempt":${event.attempt}`;
   return `{"sequence":${event.sequence},"type":"${event.type}","at":"${event.at}"${turn},"data":${event.data}}`;
+}
+
+const stampMark = '"at":"';
+const STAMP_LENGTH = '2026-11-30T04:00:00.000Z'.length;
+
+/**
+ * When the first of some encoded events was stamped, in milliseconds since the epoch; not a number where there is none. What
+ * stands before it in an envelope, a number and a type, can hold no such mark.
+ */
+export function stampOf(encoded: Buffer): number {
+  const start = encoded.indexOf(stampMark, 0, 'latin1') + stampMark.length;
+  return Date.parse(encoded.toString('latin1', start, start + STAMP_LENGTH));
 }
 
 /** Types whose events may wait a moment for others of their kind; every other type leaves its batch at once. */

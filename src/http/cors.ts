@@ -20,7 +20,7 @@ export function cors(allowedOrigins: readonly string[]): MiddlewareHandler<AppEn
     c.set('route', 'preflight');
     if (isAllowed) {
       c.header('Access-Control-Allow-Methods', 'GET, POST, DELETE');
-      c.header('Access-Control-Allow-Headers', 'Authorization, Content-Type, Last-Event-ID, Prefer');
+      c.header('Access-Control-Allow-Headers', 'Authorization, Content-Type, Last-Event-ID, Prefer, Traceparent');
       c.header('Access-Control-Max-Age', String(PREFLIGHT_SECONDS));
     }
     return c.body(null, 204);

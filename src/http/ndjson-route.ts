@@ -4,7 +4,10 @@ import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import type { Clock } from '../base/clock.ts';
 import { LedgerlineError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
+import type { Metrics } from '../base/metrics.ts';
 import type { NewEvent } from '../event/event.ts';
+import { traced } from '../event/trace.ts';
+import type { Traceparent } from '../event/trace.ts';
 import type { Sessions } from '../session/sessions.ts';
 import { appendRefusal, sessionClosed } from './append-outcome.ts';
 import { outlastRequest } from './bad-request.ts';
@@ -13,6 +16,8 @@ import { sessionDeleted, sessionUnknown } from './door.ts';
 import type { SessionHandler } from './door.ts';
 import { openNdjsonAnswer } from './ndjson-answer.ts';
 import type { NdjsonAnswer } from './ndjson-answer.ts';
+import { watchLines } from './line-watch.ts';
+import type { LineWatch } from './line-watch.ts';
 import { createIntake } from './ndjson-intake.ts';
 import type { Ending, Intake } from './ndjson-intake.ts';
 import { logFault } from './observe.ts';
@@ -25,13 +30,14 @@ export interface NdjsonOptions {
   /** Aborts when this server begins to go away. */
   readonly draining: AbortSignal;
   readonly log: Log;
+  readonly metrics: Metrics;
   readonly clock: Clock;
 }
 
 export function ndjsonRoute(options: NdjsonOptions): SessionHandler {
   const held = { bytes: 0 };
   return async (c, { session }) => {
-    const { draining, clock } = options;
+    const { draining, clock, metrics, log } = options;
     const producer = toProducerId(single(c, 'producer') ?? '');
     const counter = readCounter(c);
     if (draining.aborted) throw new LedgerlineError('draining', 'this server is draining; nothing was stored');
@@ -41,11 +47,15 @@ export function ndjsonRoute(options: NdjsonOptions): SessionHandler {
     const answer = openNdjsonAnswer(outgoing, c.get('headers'), clock);
     c.set('status', 200);
     const intake = createIntake({ incoming: outgoing.req, draining, clock, held });
-    const ending = await storeAll(options, { session, producer, counter }, intake, answer).catch(
-      (thrown: unknown): Ending => ({ kind: 'refused', error: told(thrown) }),
-    );
+    const watch = watchLines(c, session, metrics, log);
+    const place = { session, producer, counter, traceparent: c.get('traceparent') };
+    const ending = await storeAll(options, place, intake, answer, watch).catch((thrown: unknown): Ending => ({
+      kind: 'refused',
+      error: told(thrown),
+    }));
     intake.stop();
-    if (ending.kind === 'refused') logFault(options.log, ending.error, c);
+    watch.ended(ending.kind === 'refused' ? ending.error : ending.kind);
+    if (ending.kind === 'refused') logFault(log, ending.error, c);
     answer.end(lastLine(ending, c.get('requestId')));
     release();
     return RESPONSE_ALREADY_SENT;
@@ -74,23 +84,27 @@ interface Place {
   readonly session: string;
   readonly producer: string;
   readonly counter: number;
+  readonly traceparent: Traceparent | undefined;
 }
 
 /** One batch in flight; what comes meanwhile is the next. */
 async function storeAll(
   { sessions }: NdjsonOptions,
-  { session, producer, counter: from }: Place,
+  { session, producer, counter: from, traceparent }: Place,
   intake: Intake,
   answer: NdjsonAnswer,
+  watch: LineWatch,
 ): Promise<Ending> {
   let counter = from;
   for (;;) {
-    const events = await intake.next();
-    if (isEnding(events)) return events;
+    const next = await intake.next();
+    if (isEnding(next)) return next;
+    const events = traced(next, traceparent);
     if (!Number.isSafeInteger(counter + events.length)) throw counterSpent();
     const outcome = await sessions.append({ session, events, producer: { id: producer, sequence: counter } });
     if (outcome.kind !== 'appended') throw appendRefusal(outcome);
     counter += events.length;
+    watch.stored(events, outcome);
     const { first, last } = outcome;
     answer.write(JSON.stringify({ first, last, counter: counter - 1 }));
     await answer.taken();

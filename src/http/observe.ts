@@ -5,6 +5,7 @@ import type { Clock } from '../base/clock.ts';
 import { LedgerlineError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import type { Metrics } from '../base/metrics.ts';
+import { readTraceparent, traceIdOf } from '../event/trace.ts';
 import type { App, AppContext, AppEnvironment } from './context.ts';
 import { problem, told } from './problem.ts';
 
@@ -27,12 +28,13 @@ export interface Observer {
 
 export function observe(app: App, observer: Observer): void {
   app.use('*', around(observer));
-  app.notFound((c) => answerProblem(c, new LedgerlineError('not_found', 'there is no such route')));
-  app.onError((thrown, c) => {
-    const error = told(thrown);
+  const refuse = (error: LedgerlineError, c: AppContext): Response => {
+    observer.metrics.refusals.inc({ code: error.code });
     logFault(observer.log, error, c);
     return answerProblem(c, error);
-  });
+  };
+  app.notFound((c) => refuse(new LedgerlineError('not_found', 'there is no such route'), c));
+  app.onError((thrown, c) => refuse(told(thrown), c));
 }
 
 /** A fault of ours is logged with what it was; its caller learns the request's id alone. */
@@ -51,6 +53,9 @@ function around({ log, metrics, clock, isDraining }: Observer): MiddlewareHandle
     const startedAt = clock.now();
     c.set('requestId', randomId());
     c.set('route', 'none');
+    const traceparent = readTraceparent(c.req.header('traceparent'));
+    c.set('traceparent', traceparent);
+    c.set('traceId', traceparent && traceIdOf(traceparent));
     const isLeaving = isDraining() && c.env.incoming.httpVersionMajor === 1;
     const headers = isLeaving ? { ...everyAnswer, Connection: 'close' } : everyAnswer;
     c.set('headers', headers);
@@ -67,6 +72,8 @@ function around({ log, metrics, clock, isDraining }: Observer): MiddlewareHandle
         status,
         ms: Math.round((clock.now() - startedAt) * 100) / 100,
         session: c.get('session'),
+        traceId: c.get('traceId'),
+        ...c.get('facts'),
       },
       'request',
     );

@@ -108,6 +108,10 @@ function openRoom(options: StreamOptions, c: AppContext, visit: Visit, request: 
   // Gone while the head was read: its close was emitted already, and nobody would ever take the subscriber away.
   if (isGone(outgoing)) return RESPONSE_ALREADY_SENT;
   const { session, credential } = visit;
+  const { requestId, traceId } = c.var;
+  const { requested } = request;
+  const startedMs = options.clock.now();
+  c.set('facts', { after: requested.kind === 'after' ? requested.cursor : requested.kind, head: head.head });
   const { identity, expiresAtMs } = credential;
   const leave = options.limiter.open(session, identity?.jti);
   // The adapter drops what middleware set when the response is ours.
@@ -116,9 +120,13 @@ function openRoom(options: StreamOptions, c: AppContext, visit: Visit, request: 
   try {
     options.rooms.join({
       session,
-      requested: request.requested,
+      requested,
       head,
       writer,
+      onLeft: (left) => {
+        const ms = Math.round(options.clock.now() - startedMs);
+        options.log.info({ requestId, session, ...left, ms, traceId }, 'stream closed');
+      },
       expiresAtMs,
       onRevoked: identity && ((revoked) => options.revocations.watch(identity, session, revoked)),
     });

@@ -1,6 +1,6 @@
 /** The plain statement: all that waits for one session, stored in a row, when nothing about it needs judging. */
 import type { Sql } from '../db/postgres.ts';
-import { PAYLOAD_SEPARATOR, SEPARATOR, joinPayloads, joinTypes } from './append-text.ts';
+import { NULL, PAYLOAD_SEPARATOR, SEPARATOR, joinPayloads, joinTraces, joinTypes } from './append-text.ts';
 import type { AppendRequest } from './ledger.ts';
 
 /**
@@ -56,13 +56,16 @@ export async function appendRun(
       returning session, last_sequence - ${events.length}::int as before, date_trunc('milliseconds', clock_timestamp()) as at
     ), stored as (
       insert into ledgerline.event
-             (session, sequence, type, payload, bytes, created_at, producer_id, producer_sequence, turn_id, attempt)
+             (session, sequence, type, payload, bytes, created_at, producer_id, producer_sequence, turn_id, attempt,
+              traceparent)
       select h.session, h.before + e.i, e.type, e.payload::json, octet_length(e.payload), h.at,
-             ${producer?.id ?? null}::text, ${producer?.sequence ?? null}::bigint + e.i - 1, ${turn}::text, ${attempt}::bigint
+             ${producer?.id ?? null}::text, ${producer?.sequence ?? null}::bigint + e.i - 1, ${turn}::text, ${attempt}::bigint,
+             e.traceparent
         from head h,
              unnest(string_to_array(${joinTypes(events)}::text, ${SEPARATOR}::text),
-                    string_to_array(${joinPayloads(events)}::text, ${PAYLOAD_SEPARATOR}::text))
-               with ordinality e (type, payload, i)
+                    string_to_array(${joinPayloads(events)}::text, ${PAYLOAD_SEPARATOR}::text),
+                    string_to_array(${joinTraces(events)}::text, ${SEPARATOR}::text, ${NULL}::text))
+               with ordinality e (type, payload, traceparent, i)
     )
     select ledgerline.announce(json_build_object(
              'transaction', pg_current_xact_id()::text,

@@ -16,6 +16,8 @@ const producer = new RegExp(`^[A-Za-z0-9._:-]{1,${limits.producerIdLength}}$`);
 const type = new RegExp(`^[a-z0-9._-]{1,${limits.eventTypeLength}}$`);
 /** Turn ids go into envelopes without escaping. */
 const turn = /^[A-Za-z0-9._:-]{1,128}$/;
+/** As far as it must be known not to hold a separator. */
+const traceparent = /^[0-9a-f-]{55}$/;
 const lineBreak = /[\r\n]/;
 
 /**
@@ -36,6 +38,7 @@ export function assertEvents(events: readonly (NewEvent & { fence?: AppendReques
     assert(event.fence === undefined || turn.test(event.fence.turn), 'the turn id has its grammar');
     assert(type.test(event.type), 'the event type has its grammar');
     assert(!lineBreak.test(event.data), 'a payload is one line');
+    assert(event.traceparent === undefined || traceparent.test(event.traceparent), 'the traceparent has its grammar');
   }
 }
 
@@ -43,6 +46,10 @@ export const joinTypes = (events: readonly NewEvent[]): string => events.map((ev
 
 export const joinPayloads = (events: readonly NewEvent[]): string =>
   events.map((event) => event.data).join(PAYLOAD_SEPARATOR);
+
+/** Null where no event has one, as nearly always: the statement then has nothing to take apart. */
+export const joinTraces = (events: readonly NewEvent[]): string | null =>
+  events.some((event) => event.traceparent !== undefined) ? joinValues(events.map((event) => event.traceparent)) : null;
 
 export const joinValues = (values: readonly (string | number | undefined)[]): string =>
   values.map((value) => value ?? NULL).join(SEPARATOR);

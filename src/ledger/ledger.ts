@@ -28,7 +28,14 @@ export interface AppendRequest {
 
 /** What became of one append. All or nothing: only `appended` stored anything. */
 export type Outcome =
-  | { readonly kind: 'appended'; readonly first: Sequence; readonly last: Sequence; readonly at: string }
+  | {
+      readonly kind: 'appended';
+      readonly first: Sequence;
+      readonly last: Sequence;
+      readonly at: string;
+      /** Postgres's number of the transaction, which is its commit group's; unknown where only the counters told. */
+      readonly transaction?: string | undefined;
+    }
   | { readonly kind: 'duplicate'; readonly first: Sequence; readonly last: Sequence }
   | { readonly kind: 'conflict'; readonly first: Sequence; readonly last: Sequence }
   | { readonly kind: 'overlap'; readonly counter: number }

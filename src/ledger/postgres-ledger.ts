@@ -9,6 +9,7 @@ import { createCommitGroup } from './commit-group.ts';
 import type { CommitGroupBounds } from './commit-group.ts';
 import { createErasure } from './erasure.ts';
 import { readHeads } from './head.ts';
+import { readClock } from './database-clock.ts';
 import type { Ledger } from './ledger.ts';
 import { createPool } from '../db/pool.ts';
 import type { Pool } from '../db/pool.ts';
@@ -23,6 +24,8 @@ import { createInquiry } from './unknown-commit.ts';
 export interface PostgresLedger extends Ledger, Service {
   /** A round trip with a deadline; rejects with `unavailable`. */
   ready(): Promise<void>;
+  /** Milliseconds since the epoch by the clock that stamps events. Rejects with `unavailable`. */
+  now(): Promise<number>;
 }
 
 /** The bounds a test may shorten. */
@@ -84,6 +87,7 @@ export function createLedger(options: LedgerOptions): PostgresLedger {
     async ready() {
       await readiness.run('the readiness check', (sql) => sql`select max(number) from ledgerline.migration`);
     },
+    now: () => readiness.run('reading the clock', readClock),
     append: (request) => commitGroup.append(request),
     page: (session, after, to, layout) =>
       replay.run('reading a page', (sql) => readPage(sql, session, after, to, layout)),

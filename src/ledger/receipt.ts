@@ -32,7 +32,7 @@ export const parseReceipt = (text: string): Receipt => JSON.parse(text) as Recei
 export function verdicts(receipt: Receipt, requests: readonly AppendRequest[]): Verdict[] {
   assert(receipt.firsts.length === requests.length, 'a receipt speaks of every append');
   const all: (Verdict | undefined)[] = receipt.firsts.map((first, index) =>
-    first === null ? undefined : appended(first, requests[index], receipt.at),
+    first === null ? undefined : appended(first, requests[index], receipt),
   );
   for (const refusal of receipt.refused) all[refusal.append] = refusedAs(refusal);
   return all.map((verdict) => {
@@ -47,14 +47,15 @@ export function verdictsInARow(receipt: Receipt, requests: readonly AppendReques
   return requests.map((request) => {
     const first = next;
     next += request.events.length;
-    return appended(first, request, receipt.at);
+    return appended(first, request, receipt);
   });
 }
 
-function appended(first: number, request: AppendRequest | undefined, at: string): Verdict {
+function appended(first: number, request: AppendRequest | undefined, { at, transaction }: Receipt): Verdict {
   assert(request !== undefined, 'a receipt speaks of appends that were sent');
   const sequence = toSequence(first);
-  return { kind: 'appended', first: sequence, last: plus(sequence, request.events.length - 1), at };
+  const last = plus(sequence, request.events.length - 1);
+  return { kind: 'appended', first: sequence, last, at, transaction: transaction ?? undefined };
 }
 
 function refusedAs(refusal: Refusal): Verdict {

@@ -1,7 +1,7 @@
-/** The call of the stamp (`sql/0004_stamp.sql`): a whole group in one round trip, one verdict for each append. */
+/** The call of the stamp (`sql/0009_traceparent.sql`): a whole group in one round trip, one verdict for each append. */
 import { assert } from '../base/assert.ts';
 import type { Statements } from '../db/postgres.ts';
-import { NULL, PAYLOAD_SEPARATOR, SEPARATOR, joinPayloads, joinTypes, joinValues } from './append-text.ts';
+import { NULL, PAYLOAD_SEPARATOR, SEPARATOR, joinPayloads, joinTraces, joinTypes, joinValues } from './append-text.ts';
 import type { AppendRequest } from './ledger.ts';
 
 /**
@@ -37,7 +37,8 @@ export async function stamp(
       ${list(requests.map((request) => request.fence?.attempt))}::bigint[],
       ${list(owners)}::int[],
       string_to_array(${joinTypes(events)}::text, ${SEPARATOR}::text),
-      string_to_array(${joinPayloads(events)}::text, ${PAYLOAD_SEPARATOR}::text)
+      string_to_array(${joinPayloads(events)}::text, ${PAYLOAD_SEPARATOR}::text),
+      string_to_array(${joinTraces(events)}::text, ${SEPARATOR}::text, ${NULL}::text)
     ) as receipt`;
   assert(rows[0] !== undefined, 'the stamp answers in one row');
   return rows[0].receipt;

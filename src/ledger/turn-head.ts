@@ -143,14 +143,16 @@ export function storing(tx: Statements, events: readonly TurnEvent[], isTelling 
   const values = (list: readonly (string | number | undefined)[]) =>
     tx`string_to_array(${joinValues(list)}::text, ${SEPARATOR}::text, ${NULL}::text)`;
   return tx`stored as (
-      insert into ledgerline.event (session, sequence, type, payload, bytes, created_at, turn_id, attempt)
-      select h.session, h.before + e.i, e.type, ${payload}::json, octet_length(${payload}), h.at, e.turn, e.attempt::bigint
+      insert into ledgerline.event (session, sequence, type, payload, bytes, created_at, turn_id, attempt, traceparent)
+      select h.session, h.before + e.i, e.type, ${payload}::json, octet_length(${payload}), h.at, e.turn, e.attempt::bigint,
+             e.traceparent
         from head h,
              unnest(string_to_array(${joinTypes(events)}::text, ${SEPARATOR}::text),
                     string_to_array(${joinPayloads(events)}::text, ${PAYLOAD_SEPARATOR}::text),
                     ${values(events.map((event) => event.fence?.turn))},
-                    ${values(events.map((event) => event.fence?.attempt))})
-               with ordinality e (type, payload, turn, attempt, i)
+                    ${values(events.map((event) => event.fence?.attempt))},
+                    ${values(events.map((event) => event.traceparent))})
+               with ordinality e (type, payload, turn, attempt, traceparent, i)
        where ${events.length}::int > 0
     )`;
 }

@@ -16,6 +16,8 @@ export interface IntakeOptions {
   readonly budget: TailBudget;
   readonly clock: Clock;
   readonly metrics: Metrics;
+  /** A broadcast takes its place in the tail, with these frames. */
+  readonly onEntered: (frames: Buffer | undefined) => void;
   /** The watermark rose. */
   readonly onAdvance: () => void;
   /** Before it rises past something that no broadcast brought; for whoever looks on. */
@@ -90,6 +92,7 @@ export class Intake {
       this.#options.metrics.repairs.inc({ cause: 'range' });
       return this.tail.restart(after(last));
     }
+    this.#options.onEntered(frames);
     this.tail.append(frames, ends, this.watermark - before(first));
   }
 

@@ -16,10 +16,12 @@ import type { HeadCheck, Known, Watched } from './head-check.ts';
 import { Intake } from './intake.ts';
 import type { RoomsObserver } from './observer.ts';
 import type { CutPage } from './page-cache.ts';
+import { Deliveries } from './deliveries.ts';
 import type { Terms } from './permit.ts';
 import type { Answer, Ask, Replay } from './replay.ts';
 import { Subscriber } from './subscriber.ts';
 import type { Source } from './source.ts';
+import type { StreamEnd } from './subscriber-state.ts';
 import { Sweep } from './sweep.ts';
 import type { SyncWheel } from './sync.ts';
 import type { Slice } from './tail.ts';
@@ -31,6 +33,16 @@ export interface JoinRequest extends Terms {
   /** Read after the request arrived: a reader may come from a gateway that is ahead of this room. */
   readonly head: Head;
   readonly writer: Writer;
+  /** It has ended, and this is what it was. */
+  readonly onLeft?: (left: Left) => void;
+}
+
+export interface Left {
+  readonly reason: StreamEnd;
+  /** What the reader resumes with, if everything arrived. */
+  readonly cursor: Cursor;
+  readonly events: number;
+  readonly bytes: number;
 }
 
 /** What all rooms of a process share. */
@@ -43,6 +55,8 @@ export interface Shared {
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;
+  /** Milliseconds since the epoch, by the clock that stamps events. */
+  readonly wall: () => number;
   readonly observer: RoomsObserver | undefined;
 }
 
@@ -65,14 +79,6 @@ export class Room implements Source, Watched {
   #pending: Pending | undefined;
   #resubscription: Timer | undefined;
 
-  readonly #leave = (subscriber: Subscriber): void => {
-    if (!this.subscribers.delete(subscriber)) return;
-    this.#shared.wheel.remove(subscriber);
-    this.#shared.metrics.subscribers.dec();
-    this.#shared.metrics.streamEnds.inc({ reason: subscriber.end });
-    if (this.subscribers.size === 0) this.#onEmpty();
-  };
-
   constructor(session: string, head: Head, shared: Shared, onEmpty: () => void) {
     this.session = session;
     this.clock = shared.clock;
@@ -80,12 +86,17 @@ export class Room implements Source, Watched {
     this.#shared = shared;
     this.#onEmpty = onEmpty;
     this.#state = head.state;
-    this.#sweep = new Sweep(this.subscribers, (subscriber) => subscriber.news(), shared.clock);
+    const deliveries = new Deliveries({ ...shared, session, at: head.head });
+    this.#sweep = new Sweep(this.subscribers, (subscriber) => subscriber.news(), shared.clock, {
+      began: () => deliveries.began(this.watermark),
+      ended: () => deliveries.ended(this.subscribers.size),
+    });
     this.#intake = new Intake({
       at: head.head,
       budget: shared.budget,
       clock: shared.clock,
       metrics: shared.metrics,
+      onEntered: (frames) => deliveries.heard(frames),
       onAdvance: () => this.#sweep.request(),
       onRepaired: shared.observer && ((repair) => shared.observer?.onRepaired(session, repair)),
     });
@@ -111,7 +122,7 @@ export class Room implements Source, Watched {
       cursor: beginning.after,
       joinHead: head.head,
       terms: request,
-      onClosed: this.#leave,
+      onClosed: (left) => this.#leave(left, request),
     });
     this.subscribers.add(subscriber);
     this.#shared.wheel.add(subscriber);
@@ -157,6 +168,10 @@ export class Room implements Source, Watched {
     this.#shared.metrics.framesBytes.inc(bytes);
   }
 
+  stalled(): void {
+    this.#shared.metrics.streamStalls.inc();
+  }
+
   over(cursor: Cursor): EndReason | undefined {
     if (this.#state === 'deleted') return 'deleted';
     // Nothing is appended to a closed session; the head came with the state, and nobody ends before it.
@@ -170,6 +185,15 @@ export class Room implements Source, Watched {
       this.log.debug({ err: error, session: this.session }, 'a head could not be read');
       return undefined;
     }
+  }
+
+  #leave(subscriber: Subscriber, { onLeft }: JoinRequest): void {
+    if (!this.subscribers.delete(subscriber)) return;
+    this.#shared.wheel.remove(subscriber);
+    this.#shared.metrics.subscribers.dec();
+    this.#shared.metrics.streamEnds.inc({ reason: subscriber.end });
+    onLeft?.({ reason: subscriber.end, cursor: subscriber.cursor, ...subscriber.given });
+    if (this.subscribers.size === 0) this.#onEmpty();
   }
 
   #subscribe(attempt: number): void {

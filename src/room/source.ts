@@ -22,6 +22,8 @@ export interface Source {
   recheck(): Promise<Head | undefined>;
   /** Counts bytes handed to sockets. */
   sent(bytes: number): void;
+  /** Counts a reader that took less than there was. */
+  stalled(): void;
   readonly clock: Clock;
   readonly log: Log;
 }

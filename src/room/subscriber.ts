@@ -41,12 +41,15 @@ export class Subscriber {
   #retry: Timer | undefined;
   readonly #progress: Progress;
   #counted = 0;
+  /** Where it would have begun, had it read all up to its cursor without a jump. */
+  #origin: number;
 
   constructor(options: SubscriberOptions) {
     this.#source = options.source;
     this.#writer = options.writer;
     this.#onClosed = options.onClosed;
     this.#cursor = options.cursor;
+    this.#origin = options.cursor;
     this.#joinHead = options.joinHead;
     this.#permit = new Permit(options.terms, this.#source.clock, (reason) => this.#deny(reason));
     this.#progress = new Progress(this.#source.clock.now());
@@ -65,6 +68,11 @@ export class Subscriber {
   /** Why it ended; `disconnected` unless this side ended it. */
   get end(): StreamEnd {
     return this.#end;
+  }
+
+  /** What it was given in all. */
+  get given(): { readonly events: number; readonly bytes: number } {
+    return { events: this.#cursor - this.#origin, bytes: this.#counted };
   }
 
   /** The head as far as it is known here: a reader may come from a gateway that is ahead of this room. */
@@ -143,6 +151,7 @@ export class Subscriber {
   #pump(page?: CutPage): void {
     this.#writer.cork();
     this.#guarded(() => this.#read(page));
+    if (this.#state === 'stalled') this.#source.stalled();
     this.#writer.uncork();
   }
 
@@ -198,11 +207,7 @@ export class Subscriber {
   /** The ledger no longer has what follows: deleted, restored and expired each have their answer; else it is asked again. */
   #recheck(): void {
     let isCancelled = false;
-    this.#ask = {
-      cancel: () => {
-        isCancelled = true;
-      },
-    };
+    this.#ask = { cancel: () => void (isCancelled = true) };
     const settle = (head: Head | undefined): void => {
       if (isCancelled) return;
       this.#ask = undefined;
@@ -218,6 +223,7 @@ export class Subscriber {
 
   #reset(reason: ResetReason, head: Head): void {
     this.#writer.write(frame.resetFrame(reason, head.floor, head.head));
+    this.#origin += head.floor - this.#cursor;
     this.#cursor = head.floor;
   }
 

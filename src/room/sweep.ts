@@ -3,6 +3,12 @@ import type { Clock, Timer } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import { walkInTurns } from './turns.ts';
 
+/** Who looks on. */
+export interface SweepWatch {
+  began(): void;
+  ended(): void;
+}
+
 /**
  * A lone event leaves at once; what comes within `limits.coalesceMs` of the last sweep leaves as one write for each
  * subscriber. Without the window a busy session costs a system call for each event and viewer.
@@ -11,16 +17,18 @@ export class Sweep<T> {
   readonly #members: Set<T>;
   readonly #visit: (member: T) => void;
   readonly #clock: Clock;
+  readonly #watch: SweepWatch | undefined;
   #state: 'idle' | 'waiting' | 'walking' = 'idle';
   /** News that came while walking: those visited already have not seen it. */
   #isAskedAgain = false;
   #endedAtMs = -Infinity;
   #timer: Timer | undefined;
 
-  constructor(members: Set<T>, visit: (member: T) => void, clock: Clock) {
+  constructor(members: Set<T>, visit: (member: T) => void, clock: Clock, watch?: SweepWatch) {
     this.#members = members;
     this.#visit = visit;
     this.#clock = clock;
+    this.#watch = watch;
   }
 
   request(): void {
@@ -40,12 +48,14 @@ export class Sweep<T> {
 
   #walk(): void {
     this.#state = 'walking';
+    this.#watch?.began();
     this.#timer = walkInTurns(this.#members, this.#visit, this.#clock, () => this.#finish());
   }
 
   #finish(): void {
     this.#state = 'idle';
     this.#endedAtMs = this.#clock.now();
+    this.#watch?.ended();
     if (!this.#isAskedAgain) return;
     this.#isAskedAgain = false;
     this.request();

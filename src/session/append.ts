@@ -35,6 +35,7 @@ export async function append(dependencies: AppendDependencies, request: AppendRe
   if (outcome.kind !== 'appended') return outcome;
   metrics.appendSeconds.observe((clock.now() - startedMs) / 1_000);
   metrics.appendedEvents.inc(request.events.length);
+  metrics.appendedBytes.inc(bytesOf(request.events));
   broadcast(dependencies, request.session, () => eventsBroadcast(storedRun(request, outcome)));
   return outcome;
 }
@@ -49,7 +50,10 @@ export function broadcast(
   make: () => Broadcast,
 ): void {
   try {
-    bus.publish(session, make());
+    const said = make();
+    bus.publish(session, said);
+    if (said.kind === 'events')
+      log.debug({ session, first: said.first, last: said.last, bytes: said.frames?.length }, 'broadcast');
   } catch (thrown) {
     log.error({ err: toError(thrown), session }, 'a broadcast failed');
   }
@@ -64,6 +68,8 @@ const storedRun = ({ events, fence }: AppendRequest, { first, last, at }: Append
   events: fence === undefined ? events : events.map((event) => ({ ...event, fence })),
 });
 
+export const bytesOf = (events: readonly NewEvent[]): number => events.reduce((sum, event) => sum + event.bytes, 0);
+
 /** Events as they were stored, in a row from `first` on. */
 export interface StoredRun {
   readonly first: Sequence;
@@ -74,7 +80,7 @@ export interface StoredRun {
 
 /** The frames as every reader will get them, encoded once for all processes; or the range alone when they are large. */
 export function eventsBroadcast({ first, last, at, events }: StoredRun): Broadcast {
-  const bytes = events.reduce((sum, event) => sum + event.bytes, 0);
+  const bytes = bytesOf(events);
   // A room reads that much by the page anyway, and no bus is likely to carry it: spared, not encoded in vain.
   if (bytes > limits.pageBytes) return { kind: 'events', first, last };
   const frames = events.map(({ type, data, fence }, index) => {

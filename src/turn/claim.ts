@@ -43,19 +43,23 @@ export async function claim(work: Work, request: ClaimRequest, leaseMs: number, 
 
   const started = await announce(work, begun, leaseMs);
   const turns = await Promise.all(
-    begun.map(async ({ head: { session, turn, fence }, turn: row }, index) => ({
-      session,
-      turn,
-      attempt: fence,
-      tryNumber: row.attempts,
-      maxAttempts: row.maxAttempts,
-      leaseMs,
-      deadline: row.deadline,
-      remainingMs: Math.max(0, row.remainingMs),
-      head: after(started[index] ?? toSequence(1)),
-      inputs: await readInputs(tx, session, turn),
-      decisions: await readDecisions(tx, session, turn),
-    })),
+    begun.map(async ({ head: { session, turn, fence }, turn: row }, index) => {
+      const inputs = await readInputs(tx, session, turn);
+      return {
+        session,
+        turn,
+        attempt: fence,
+        tryNumber: row.attempts,
+        maxAttempts: row.maxAttempts,
+        leaseMs,
+        deadline: row.deadline,
+        remainingMs: Math.max(0, row.remainingMs),
+        head: after(started[index] ?? toSequence(1)),
+        inputs,
+        decisions: await readDecisions(tx, session, turn),
+        traceparent: inputs.find((input) => input.traceparent !== undefined)?.traceparent,
+      };
+    }),
   );
   const fresh = turns.filter((_, index) => begun[index]?.head.isNew === true);
   return { turns, fresh, readyMs: begun.map(({ head }) => head.readyMs) };

@@ -15,6 +15,7 @@ import { nextDueMs } from '../ledger/turn-lease.ts';
 import { claim } from './claim.ts';
 import type { Claimed } from './claim.ts';
 import { decide } from './decide.ts';
+import { attemptName } from './attempt-name.ts';
 import { createClaimWait } from './claim-wait.ts';
 import { acknowledge, rerun, retry } from './operate.ts';
 import { createRecovery } from './recover.ts';
@@ -140,6 +141,7 @@ export function createTurns(options: TurnsOptions): PostgresTurns {
       throw thrown;
     }
     for (const ms of claimed?.readyMs ?? []) metrics.claimSeconds.observe(ms / 1_000);
+    for (const turn of claimed?.turns ?? []) log.info({ ...attemptName(turn), worker: asked.worker }, 'turn claimed');
     return claimed?.turns ?? [];
   }
 

@@ -2,6 +2,7 @@
 import { limits } from '../base/limits.ts';
 import { toSequence } from '../event/sequence.ts';
 import type { Sequence } from '../event/sequence.ts';
+import type { Traceparent } from '../event/trace.ts';
 import type { Statements } from '../db/postgres.ts';
 import type { Input } from './turns.ts';
 
@@ -109,11 +110,16 @@ export async function inputSequences(tx: Statements, session: string, turn: stri
 
 /** The messages themselves, as they were stored. */
 export async function readInputs(tx: Statements, session: string, turn: string): Promise<Input[]> {
-  const rows = await tx<{ sequence: number; at: string; data: string }[]>`
-    select e.sequence, ledgerline.utc_text(e.created_at) as at, e.payload::text as data
+  const rows = await tx<{ sequence: number; at: string; data: string; traceparent: Traceparent | null }[]>`
+    select e.sequence, ledgerline.utc_text(e.created_at) as at, e.payload::text as data, e.traceparent
       from ledgerline.turn_request r
       join ledgerline.event e on e.session = r.session and e.sequence = r.sequence
      where r.session = ${session}::text and r.turn_id = ${turn}::text
      order by e.sequence`;
-  return rows.map((row) => ({ ...row, sequence: toSequence(row.sequence) }));
+  return rows.map(({ sequence, at, data, traceparent }) => ({
+    sequence: toSequence(sequence),
+    at,
+    data,
+    ...(traceparent === null ? {} : { traceparent }),
+  }));
 }

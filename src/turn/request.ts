@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { assert } from '../base/assert.ts';
 import { LedgerlineError } from '../base/errors.ts';
+import { traced } from '../event/trace.ts';
 import { noteActivity } from '../ledger/session-row.ts';
 import type { Move, TurnHead } from '../ledger/turn-head.ts';
 import { addRequest, takeKey } from './request-row.ts';
@@ -19,7 +20,7 @@ export interface Debounce {
 
 export async function request(work: Work, message: Message, debounce: Debounce): Promise<AcceptedMessage> {
   const { tx } = work;
-  const { session, key, content, by, onBusy } = message;
+  const { session, key, content, by, onBusy, traceparent } = message;
   const known = await takeKey(tx, session, key, hashOf(content));
   if (known !== 'taken') {
     if (!known.isSame) throw keyTaken(known.sequence);
@@ -35,7 +36,7 @@ export async function request(work: Work, message: Message, debounce: Debounce):
   }
   const move = arming(head, debounce);
   const created = turnEvent('message.created', { key, role: 'user', content, by, onBusy });
-  const stored = await work.move(head, move, [created]);
+  const stored = await work.move(head, move, traced([created], traceparent));
   assert(stored !== undefined, 'a message is an event');
   await Promise.all([
     addRequest(tx, session, { key, sequence: stored.first, isSteering: onBusy === 'steer' }),

@@ -9,7 +9,7 @@ import { busyWhenLocked } from '../ledger/busy.ts';
 import type { Pool } from '../db/pool.ts';
 import { moveTurnHead } from '../ledger/turn-head.ts';
 import type { Move, Moved, TurnEvent, TurnHead } from '../ledger/turn-head.ts';
-import { broadcast, eventsBroadcast } from '../session/append.ts';
+import { broadcast, bytesOf, eventsBroadcast } from '../session/append.ts';
 import type { TurnStatus } from './turns.ts';
 
 export interface Work {
@@ -61,6 +61,7 @@ export function createTransact(pool: Pool, { bus, log, metrics, prepare }: Trans
     const result = await pool.run(what, (sql) => busyWhenLocked(transaction(sql, run)));
     for (const stored of moved) {
       metrics.appendedEvents.inc(stored.events.length);
+      metrics.appendedBytes.inc(bytesOf(stored.events));
       broadcast({ bus, log }, stored.session, () => eventsBroadcast(stored));
     }
     for (const status of ends) metrics.turnEnds.inc({ status });

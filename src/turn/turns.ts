@@ -1,6 +1,7 @@
 /** What the work half promises to the floors above: no message unanswered, none answered twice. */
 import type { Cursor, Sequence } from '../event/sequence.ts';
 import type { NewEvent } from '../event/event.ts';
+import type { Traceparent } from '../event/trace.ts';
 import type { SessionFilter } from '../ledger/session-filter.ts';
 import type { TurnNow, TurnState } from '../event/turn-state.ts';
 import type { EffectClass } from '../step/step.ts';
@@ -34,6 +35,8 @@ export interface Message {
   readonly onBusy: OnBusy;
   /** Whose token sent it. */
   readonly by: string;
+  /** Which trace it belongs to, and so the turn that answers it. */
+  readonly traceparent?: Traceparent | undefined;
 }
 
 export interface AcceptedMessage {
@@ -63,6 +66,7 @@ export interface Input {
   readonly sequence: Sequence;
   readonly at: string;
   readonly data: string;
+  readonly traceparent?: Traceparent;
 }
 
 export interface Decision {
@@ -88,6 +92,8 @@ export interface ClaimedTurn extends Attempt {
   readonly inputs: readonly Input[];
   /** What it asked before, as far as it was decided. */
   readonly decisions: readonly Decision[];
+  /** Of the first of its messages that came with one: the same at every attempt. */
+  readonly traceparent?: Traceparent | undefined;
 }
 
 /** A lease that goes on. Whoever is missing from the answer has lost its turn. */

@@ -59,6 +59,11 @@ export interface AgentTurn extends AgentSteps {
   readonly tryNumber: number;
   /** The messages that it answers, the same at every attempt; what was steered into it comes by `steering`. */
   readonly inputs: readonly AgentInput[];
+  /**
+   * The W3C's trace context of the first of these messages that came with one, the same at every attempt: hand it on, or make a span
+   * under it, and what the agent asks of others is found in the sender's trace.
+   */
+  readonly traceparent: string | undefined;
   /** What was decided so far, by question: what stands before one of these was done by an earlier attempt. */
   readonly decisions: ReadonlyMap<string, AgentDecision>;
   /**

@@ -4,6 +4,7 @@ import { LedgerlineError, toError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import type { NewEvent } from '../event/event.ts';
 import type { Sessions } from '../session/sessions.ts';
+import { attemptName } from '../turn/attempt-name.ts';
 import type { Attempt, ClaimedTurn, Question, Renewed, Settled, Turns } from '../turn/turns.ts';
 import { failureOf } from './agent-error.ts';
 import type { AgentTurn } from './agent-turn.ts';
@@ -52,7 +53,7 @@ export interface RunningTurnOptions {
 export function runTurn(claimed: ClaimedTurn, options: RunningTurnOptions): RunningTurn {
   const { agent, turns, sessions, clock } = options;
   const attempt: Attempt = { session: claimed.session, turn: claimed.turn, attempt: claimed.attempt };
-  const log = options.log.child({ ...attempt });
+  const log = options.log.child(attemptName(claimed));
   const lease = createLease(clock, claimed.leaseMs, options.selfStopMs);
   const decisions = readDecisions(claimed.decisions);
   const life = createAttemptState(lease, log);
@@ -136,6 +137,7 @@ export function runTurn(claimed: ClaimedTurn, options: RunningTurnOptions): Runn
     ...attempt,
     tryNumber: claimed.tryNumber,
     inputs: claimed.inputs.map(readInput),
+    traceparent: claimed.traceparent,
     decisions,
     signal,
     append(type, data, { isDelta } = {}) {

@@ -52,6 +52,7 @@ describe('a claim', () => {
       deadline: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/) as unknown,
       remainingMs: expect.any(Number) as unknown,
       head: 2,
+      traceparent: null,
       inputs: [
         {
           sequence: 1,

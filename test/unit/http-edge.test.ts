@@ -233,7 +233,7 @@ describe('origins', () => {
     expect(Object.fromEntries(answer.headers)).toMatchObject({
       'access-control-allow-origin': origin,
       'access-control-allow-methods': 'GET, POST, DELETE',
-      'access-control-allow-headers': 'Authorization, Content-Type, Last-Event-ID, Prefer',
+      'access-control-allow-headers': 'Authorization, Content-Type, Last-Event-ID, Prefer, Traceparent',
     });
   });
 

@@ -72,9 +72,9 @@ describe('a receipt', () => {
 
   it('gives every append its verdict', () => {
     expect(verdicts(parseReceipt(text), requests)).toEqual([
-      { kind: 'appended', first: 8, last: 9, at },
+      { kind: 'appended', first: 8, last: 9, at, transaction: '771' },
       { kind: 'wrong_head', head: 9 },
-      { kind: 'appended', first: 10, last: 11, at },
+      { kind: 'appended', first: 10, last: 11, at, transaction: '771' },
       { kind: 'duplicate', first: 2, last: 3 },
       { kind: 'overlap', counter: 5 },
       { kind: 'skipped' },
@@ -89,9 +89,9 @@ describe('a receipt', () => {
 
   it('of a run numbers its appends one behind the other', () => {
     expect(verdictsInARow({ transaction: '1', at, firsts: [5], refused: [] }, [two, request(), two])).toEqual([
-      { kind: 'appended', first: 5, last: 6, at },
-      { kind: 'appended', first: 7, last: 7, at },
-      { kind: 'appended', first: 8, last: 9, at },
+      { kind: 'appended', first: 5, last: 6, at, transaction: '1' },
+      { kind: 'appended', first: 7, last: 7, at, transaction: '1' },
+      { kind: 'appended', first: 8, last: 9, at, transaction: '1' },
     ]);
   });
 });

@@ -3,6 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { LedgerlineError } from '../../src/base/errors.ts';
 import { limits } from '../../src/base/limits.ts';
 import { toCursor, toSequence } from '../../src/event/sequence.ts';
+import { readTraceparent } from '../../src/event/trace.ts';
 import type { Attempt, ClaimRequest, ClaimedTurn, Settled, Turns } from '../../src/turn/turns.ts';
 import { head, open } from '../support/raw-http.ts';
 import { askInternal, problem } from '../support/stub-calls.ts';
@@ -45,6 +46,7 @@ const claimed: ClaimedTurn = {
     { approval: 'a', decision: 'approved', by: 'maya', comment: undefined, sequence: toSequence(44) },
     { approval: 'b', decision: 'denied', by: 'noor', comment: 'no "way"', sequence: toSequence(45) },
   ],
+  traceparent: readTraceparent('00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'),
 };
 
 /** A claim that waits until nobody wants it any more, and then has taken something all the same. */
@@ -66,9 +68,11 @@ function waitingClaim(result: readonly ClaimedTurn[]) {
   return { turns, signals, released };
 }
 
+const bare: ClaimedTurn = { ...claimed, session: 's2', inputs: [], decisions: [], traceparent: undefined };
+
 describe('a claim', () => {
   it('gives turns with their inputs as they are stored [I2]', async () => {
-    await setUp({ claim: () => Promise.resolve([claimed, { ...claimed, session: 's2', inputs: [], decisions: [] }]) });
+    await setUp({ claim: () => Promise.resolve([claimed, bare]) });
     const answer = await fetch(`${gateway.internalUrl}/internal/turns/claim`, {
       method: 'POST',
       headers: { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' },
@@ -78,11 +82,11 @@ describe('a claim', () => {
     const facts =
       '"turn":"t1","attempt":7,"try":1,"maxAttempts":3,"leaseMs":30000,"deadline":"2026-11-30T08:00:00.000Z","remainingMs":14400000,"head":41';
     expect(await answer.text()).toBe(
-      `{"turns":[{"session":"s1",${facts},` +
+      `{"turns":[{"session":"s1",${facts},"traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",` +
         '"inputs":[{"sequence":40,"at":"2026-11-30T04:00:00.000Z","data":{"key":"k","n": 9007199254740993, "u":"\\u0000"}}],' +
         '"decisions":[{"approval":"a","decision":"approved","by":"maya","comment":null,"sequence":44},' +
         '{"approval":"b","decision":"denied","by":"noor","comment":"no \\"way\\"","sequence":45}]},' +
-        `{"session":"s2",${facts},"inputs":[],"decisions":[]}]}`,
+        `{"session":"s2",${facts},"traceparent":null,"inputs":[],"decisions":[]}]}`,
     );
   });
 

@@ -1,0 +1,54 @@
+/** What a room's sweeps give to its subscribers, and how old that was by then: one measure a sweep, whatever the number of readers. */
+import type { Log } from '../base/log.ts';
+import type { Metrics } from '../base/metrics.ts';
+import { stampOf } from '../event/event.ts';
+import { next } from '../event/sequence.ts';
+import type { Cursor } from '../event/sequence.ts';
+
+export interface DeliveriesOptions {
+  readonly session: string;
+  readonly at: Cursor;
+  /** Milliseconds since the epoch, by the clock that stamps events. */
+  readonly wall: () => number;
+  readonly log: Log;
+  readonly metrics: Metrics;
+}
+
+export class Deliveries {
+  readonly #options: DeliveriesOptions;
+  #delivered: Cursor;
+  /** Frames of the first broadcast that no sweep has begun to give out: the oldest of that sweep. */
+  #waiting: Buffer | undefined;
+  #given: { readonly oldest: Buffer | undefined; readonly last: Cursor } | undefined;
+
+  constructor(options: DeliveriesOptions) {
+    this.#options = options;
+    this.#delivered = options.at;
+  }
+
+  /** A broadcast continued the watermark. What comes without frames is not measured: nothing here tells when it was stamped. */
+  heard(frames: Buffer | undefined): void {
+    this.#waiting ??= frames;
+  }
+
+  /** A sweep begins; what is heard from now on is the next one's. */
+  began(watermark: Cursor): void {
+    this.#given = { oldest: this.#waiting, last: watermark };
+    this.#waiting = undefined;
+  }
+
+  /** Every subscriber was given it, or its socket was full. */
+  ended(subscribers: number): void {
+    const given = this.#given;
+    if (given === undefined) return;
+    const before = this.#delivered;
+    this.#delivered = given.last;
+    // A restored database takes the watermark back: what is given out again has no news.
+    if (given.last <= before || subscribers === 0) return;
+    const { session, wall, log, metrics } = this.#options;
+    const lagMs = given.oldest === undefined ? undefined : wall() - stampOf(given.oldest);
+    // A stamp has whole milliseconds and a clock is known to a fraction of one, so that it may lie a little ahead.
+    if (lagMs !== undefined && !Number.isNaN(lagMs)) metrics.streamLagSeconds.observe(Math.max(0, lagMs) / 1_000);
+    log.debug({ session, first: next(before), last: given.last, subscribers, lagMs }, 'delivered');
+  }
+}
