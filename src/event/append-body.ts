@@ -26,12 +26,17 @@ const eventShape = z.strictObject({ type: eventTypeShape, data: z.unknown() });
 /** The events of a body, as a member of its shape. */
 export const eventsShape = z.array(eventShape).max(limits.eventsPerAppend);
 
-const appendShape = z.strictObject({
-  producer: producerShape.optional(),
-  expectedHead: z.int().min(0).optional(),
-  fence: fenceShape.optional(),
-  events: eventsShape.min(1),
-});
+export const appendShape = z
+  .strictObject({
+    producer: producerShape.optional().describe('Makes a repeated append visible.'),
+    expectedHead: z.int().min(0).optional().describe('Append only if the head is still here.'),
+    fence: fenceShape.optional().describe('Append only as this attempt at the running turn, and extend its lease.'),
+    events: eventsShape.min(1),
+  })
+  .meta({
+    id: 'Append',
+    examples: [{ producer: { id: 'agent-7', sequence: 41 }, events: [{ type: 'text.delta', data: { text: 'Hel' } }] }],
+  });
 
 /** All or nothing: one bad event refuses the body, and the error says which and why. */
 export function parseAppendBody(bytes: Uint8Array): AppendBody {

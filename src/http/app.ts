@@ -11,38 +11,62 @@ import type { Steps } from '../turn/steps.ts';
 import type { Turns } from '../turn/turns.ts';
 import { createAccess } from './access.ts';
 import type { Access, AccessOptions, Entrance } from './access.ts';
+import { appendOperation } from './append-operation.ts';
 import { appendRoute } from './append-route.ts';
 import { createBodyReader } from './body.ts';
 import type { ReadJsonBody } from './body.ts';
-import { claimRoute } from './claim-route.ts';
+import { claimOperation, claimRoute } from './claim-route.ts';
 import type { App, AppEnvironment } from './context.ts';
 import { cors } from './cors.ts';
-import { decisionRoute } from './decision-route.ts';
-import { deliveriesRoute } from './deliveries-route.ts';
+import { decisionOperation, decisionRoute } from './decision-route.ts';
+import { deliveriesOperation, deliveriesRoute } from './deliveries-route.ts';
 import { mount } from './dispatch.ts';
 import { createDoor, createGate, createReach, createStandsIn } from './door.ts';
 import type { Door, Gate, RequireReach, SessionHandler } from './door.ts';
-import { historyRoute } from './history-route.ts';
+import { historyOperation, historyRoute } from './history-route.ts';
 import { mountLab } from './lab-routes.ts';
 import type { MountedLab } from './lab-routes.ts';
-import { limitedAppends } from './limited-appends.ts';
-import { messageRoute } from './message-route.ts';
+import { limitedAppends, pacedAppends } from './limited-appends.ts';
+import { messageOperation, messageRoute } from './message-route.ts';
+import { ndjsonRoute } from './ndjson-route.ts';
 import { observe } from './observe.ts';
 import type { Observer } from './observe.ts';
+import { mountDescription } from './openapi/description-route.ts';
+import { guarded } from './openapi/operation.ts';
 import type { PageFiles } from './page-files.ts';
 import { mountPage, mountWelcome } from './page-route.ts';
-import { producerRoute } from './producer-route.ts';
-import { readRoute } from './read-route.ts';
-import { revocationRoute } from './revocation-route.ts';
-import { sessionListRoute } from './session-list-route.ts';
-import { closeRoute, createRoute, deleteRoute, describeRoute } from './session-routes.ts';
+import { producerOperation, producerRoute } from './producer-route.ts';
+import { readOperation, readRoute } from './read-route.ts';
+import { revocationOperation, revocationRoute } from './revocation-route.ts';
+import { sessionListOperation, sessionListRoute } from './session-list-route.ts';
+import {
+  closeOperation,
+  closeRoute,
+  createOperation,
+  createRoute,
+  deleteOperation,
+  deleteRoute,
+  describeOperation,
+  describeRoute,
+} from './session-routes.ts';
 import { mountSettling } from './settle-routes.ts';
 import { mountMetrics, mountStatus } from './status-routes.ts';
+import { resolveOperation } from './step-operations.ts';
 import { mountSteps, resolveRoute } from './step-routes.ts';
-import { stopRoute } from './stop-route.ts';
+import { stopOperation, stopRoute } from './stop-route.ts';
+import { streamOperation } from './stream-operation.ts';
 import { outlastingFaults, streamRoute } from './stream-route.ts';
-import { ticketRoute } from './ticket-route.ts';
-import { acknowledgeRoute, rerunRoute, retryRoute, turnListRoute } from './turn-routes.ts';
+import { ticketOperation, ticketRoute } from './ticket-route.ts';
+import {
+  acknowledgeOperation,
+  acknowledgeRoute,
+  rerunOperation,
+  rerunRoute,
+  retryOperation,
+  retryRoute,
+  turnListOperation,
+  turnListRoute,
+} from './turn-routes.ts';
 
 export interface AppDependencies {
   readonly sessions: Sessions;
@@ -80,29 +104,33 @@ export function createApps(dependencies: AppDependencies): Apps {
   publicApp.use('*', cors(allowedOrigins));
   const shared = mountShared(publicApp, common, stream, publicEntrance);
   mountPage(publicApp, dependencies.page);
+  mountDescription(publicApp, 'public', clock);
   if (lab !== undefined) mountLab(publicApp, { mounted: lab, sessions, ...shared });
 
   const internalApp = createApp(common);
   const { door, gate, readJsonBody } = mountShared(internalApp, common, stream, internalEntrance);
+  const readLines = ndjsonRoute({ sessions: pacedAppends(sessions, limiter, clock), draining, log, metrics, clock });
   mount(internalApp, '/internal/sessions/:session/events', {
-    POST: door(
-      'write',
-      appendRoute({ sessions: limitedAppends(sessions, limiter), draining, log, clock }, readJsonBody),
+    POST: guarded(
+      appendOperation,
+      door,
+      appendRoute({ sessions: limitedAppends(sessions, limiter), readJsonBody, readLines }),
     ),
   });
   mount(internalApp, '/internal/sessions/:session/producers/:producer', {
-    GET: door('read', producerRoute(sessions)),
+    GET: guarded(producerOperation, door, producerRoute(sessions)),
   });
   mount(internalApp, '/internal/turns/claim', {
-    POST: gate('write', claimRoute({ turns, draining, readJsonBody, log })),
+    POST: guarded(claimOperation, gate, claimRoute({ turns, draining, readJsonBody, log })),
   });
   mount(internalApp, '/internal/revocations', {
-    POST: gate('write', revocationRoute({ revocations, clock, readJsonBody })),
+    POST: guarded(revocationOperation, gate, revocationRoute({ revocations, clock, readJsonBody })),
   });
   mountSettling(internalApp, { turns, door, gate, readJsonBody });
   mountSteps(internalApp, { steps, door, readJsonBody });
   mountMetrics(internalApp, metrics);
   mountWelcome(internalApp);
+  mountDescription(internalApp, 'internal', clock);
 
   return { publicApp, internalApp };
 }
@@ -136,28 +164,43 @@ function mountShared(app: App, common: Common, stream: SessionHandler, entrance:
   const readJsonBody = createBodyReader();
   mountStatus(app, common);
   mount(app, '/sessions', {
-    GET: gate('read', sessionListRoute(sessions, standsIn)),
-    POST: gate('create', createRoute(sessions, readJsonBody, standsIn)),
+    GET: guarded(sessionListOperation, gate, sessionListRoute(sessions, standsIn)),
+    POST: guarded(createOperation, gate, createRoute(sessions, readJsonBody, standsIn)),
   });
   mount(app, '/sessions/:session', {
-    GET: door('read', describeRoute({ sessions, rooms })),
-    DELETE: door('write', deleteRoute(sessions)),
+    GET: guarded(describeOperation, door, describeRoute({ sessions, rooms })),
+    DELETE: guarded(deleteOperation, door, deleteRoute(sessions)),
   });
-  mount(app, '/sessions/:session/stream', { GET: outlastingFaults(common, streamDoor('read', stream)) });
-  mount(app, '/sessions/:session/tickets', { POST: door('read', ticketRoute(tickets)) });
-  mount(app, '/sessions/:session/events', { GET: door('read', historyRoute(sessions)) });
-  mount(app, '/sessions/:session/close', { POST: door('write', closeRoute(sessions)) });
-  mount(app, '/sessions/:session/messages', { POST: door('send', messageRoute(turns, readJsonBody)) });
-  mount(app, '/sessions/:session/decisions', { POST: door('send', decisionRoute(turns, readJsonBody)) });
-  mount(app, '/sessions/:session/stop', { POST: door('send', stopRoute(turns, readJsonBody)) });
-  mount(app, '/sessions/:session/read', { POST: door('read', readRoute(sessions, readJsonBody)) });
-  mount(app, '/sessions/:session/deliveries', { GET: door('read', deliveriesRoute(steps)) });
-  mount(app, '/sessions/:session/turns/:turn/retry', { POST: door('write', retryRoute(turns)) });
-  mount(app, '/sessions/:session/turns/:turn/rerun', { POST: door('write', rerunRoute(turns, readJsonBody)) });
-  mount(app, '/sessions/:session/turns/:turn/acknowledge', { POST: door('write', acknowledgeRoute(turns)) });
+  mount(app, '/sessions/:session/stream', {
+    GET: {
+      operation: streamOperation,
+      handle: outlastingFaults(common, streamDoor(streamOperation.scope, stream)),
+    },
+  });
+  mount(app, '/sessions/:session/tickets', {
+    POST: guarded(ticketOperation, door, ticketRoute(tickets, readJsonBody)),
+  });
+  mount(app, '/sessions/:session/events', { GET: guarded(historyOperation, door, historyRoute(sessions)) });
+  mount(app, '/sessions/:session/close', { POST: guarded(closeOperation, door, closeRoute(sessions)) });
+  mount(app, '/sessions/:session/messages', {
+    POST: guarded(messageOperation, door, messageRoute(turns, readJsonBody)),
+  });
+  mount(app, '/sessions/:session/decisions', {
+    POST: guarded(decisionOperation, door, decisionRoute(turns, readJsonBody)),
+  });
+  mount(app, '/sessions/:session/stop', { POST: guarded(stopOperation, door, stopRoute(turns, readJsonBody)) });
+  mount(app, '/sessions/:session/read', { POST: guarded(readOperation, door, readRoute(sessions, readJsonBody)) });
+  mount(app, '/sessions/:session/deliveries', { GET: guarded(deliveriesOperation, door, deliveriesRoute(steps)) });
+  mount(app, '/sessions/:session/turns/:turn/retry', { POST: guarded(retryOperation, door, retryRoute(turns)) });
+  mount(app, '/sessions/:session/turns/:turn/rerun', {
+    POST: guarded(rerunOperation, door, rerunRoute(turns, readJsonBody)),
+  });
+  mount(app, '/sessions/:session/turns/:turn/acknowledge', {
+    POST: guarded(acknowledgeOperation, door, acknowledgeRoute(turns)),
+  });
   mount(app, '/sessions/:session/turns/:turn/steps/:index/resolve', {
-    POST: door('write', resolveRoute(steps, readJsonBody)),
+    POST: guarded(resolveOperation, door, resolveRoute(steps, readJsonBody)),
   });
-  mount(app, '/turns', { GET: gate('read', turnListRoute(turns, standsIn)) });
+  mount(app, '/turns', { GET: guarded(turnListOperation, gate, turnListRoute(turns, standsIn)) });
   return { door, gate, requireReach, readJsonBody };
 }

@@ -2,25 +2,33 @@
 import type { ServerResponse } from 'node:http';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import { parseAppendBody } from '../event/append-body.ts';
+import { traced } from '../event/trace.ts';
+import type { Sessions } from '../session/sessions.ts';
 import { appendRefusal } from './append-outcome.ts';
 import { isNdjson } from './body.ts';
 import type { ReadJsonBody } from './body.ts';
 import type { AppContext } from './context.ts';
 import type { SessionHandler } from './door.ts';
-import { ndjsonRoute } from './ndjson-route.ts';
-import type { NdjsonOptions } from './ndjson-route.ts';
+
+export interface AppendRouteOptions {
+  readonly sessions: Pick<Sessions, 'append'>;
+  readonly readJsonBody: ReadJsonBody;
+  /** For a request of lines. */
+  readonly readLines: SessionHandler;
+}
 
 /** One append a request, or one request of lines for as long as its producer lives. */
-export function appendRoute(options: NdjsonOptions, readJsonBody: ReadJsonBody): SessionHandler {
-  const { sessions } = options;
-  const readLines = ndjsonRoute(options);
+export function appendRoute({ sessions, readJsonBody, readLines }: AppendRouteOptions): SessionHandler {
   return async (c, visit) => {
     const { session } = visit;
     if (isNdjson(c)) return readLines(c, visit);
     const body = parseAppendBody(await readJsonBody(c, 'appendBodyBytes'));
-    const outcome = await sessions.append({ session, ...body });
+    const events = traced(body.events, c.get('traceparent'));
+    const outcome = await sessions.append({ session, ...body, events });
     if (outcome.kind !== 'appended') throw appendRefusal(outcome);
-    return created(c, { first: outcome.first, last: outcome.last });
+    const { first, last, transaction } = outcome;
+    c.set('facts', { first, last, transaction });
+    return created(c, { first, last });
   };
 }
 

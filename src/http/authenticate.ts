@@ -82,16 +82,21 @@ type Pass = NonNullable<Redeemed['pass']>;
 const passCookie = (session: string, { text, maxAgeSeconds }: Pass, rules: CookieRules): string =>
   cookieText({ name: PASS_COOKIE, value: text, path: `/sessions/${session}/stream`, maxAgeSeconds }, rules);
 
-/** [spec: Fetch Metadata, 2.3] */
-const foreignSites: ReadonlySet<string> = new Set(['cross-site', 'same-site']);
+/** `none` is a person, who typed the address or follows a bookmark [spec: Fetch Metadata, 2.3]. */
+const ownSites: ReadonlySet<string> = new Set(['same-origin', 'none']);
 
 const isLook = (c: AppContext): boolean => c.req.method === 'GET' || c.req.method === 'HEAD';
 
-/** Browsers name the origin of a foreign page that wants to read the answer; of one that embeds it, only that it is foreign. */
+/**
+ * A page on the list, or of this origin. Where the browser itself says whether the page is foreign, that decides: it knows the
+ * scheme and the name under which it came here, of which a proxy that ends TLS leaves neither. No page can forge it.
+ */
 function isOwnPage(c: AppContext, allowed: ReadonlySet<string>): boolean {
   const origin = c.req.header('origin');
-  if (origin === undefined) return !foreignSites.has(c.req.header('sec-fetch-site') ?? '');
-  if (allowed.has(origin)) return true;
+  if (origin !== undefined && allowed.has(origin)) return true;
+  const site = c.req.header('sec-fetch-site');
+  if (site !== undefined) return ownSites.has(site);
+  if (origin === undefined) return true;
   return URL.canParse(origin) && new URL(origin).host === new URL(c.req.url).host;
 }
 

@@ -13,19 +13,36 @@ import { shapedBody } from './body.ts';
 import type { ReadJsonBody } from './body.ts';
 import type { AppContext } from './context.ts';
 import type { GateHandler } from './door.ts';
+import { json } from './openapi/operation.ts';
+import type { Operation } from './openapi/operation.ts';
 import { claimedText } from './turn-json.ts';
+import { claimedTurnsShape } from './turn-shape.ts';
 
 /** Longer than any clock would be trusted with, and a timer of Node still holds it. */
 const LONGEST_TURN_MS = 24 * 86_400_000;
 
-const claimShape = z.strictObject({
-  worker: workerShape,
-  limit: z.int().min(1).max(limits.claimTurns).default(1),
-  waitMs: z.int().min(0).max(limits.claimWaitMs).default(0),
-  policy: z.enum(policies).default('retry'),
-  maxAttempts: z.int().min(1).max(limits.totalAttempts).default(limits.maxAttempts),
-  turnMs: z.int().min(1).max(LONGEST_TURN_MS).default(limits.turnDeadlineMs),
-});
+const claimShape = z
+  .strictObject({
+    worker: workerShape.describe('Its name, for people to read.'),
+    limit: z.int().min(1).max(limits.claimTurns).default(1),
+    waitMs: z.int().min(0).max(limits.claimWaitMs).default(0),
+    policy: z.enum(policies).default('retry').describe('Whether a lost attempt is followed by another.'),
+    maxAttempts: z.int().min(1).max(limits.totalAttempts).default(limits.maxAttempts),
+    turnMs: z.int().min(1).max(LONGEST_TURN_MS).default(limits.turnDeadlineMs),
+  })
+  .meta({ id: 'Claim', examples: [{ worker: 'agent-host-3', limit: 4, waitMs: 20_000 }] });
+
+export const claimOperation = {
+  id: 'claimTurns',
+  group: 'Workers',
+  summary: 'Claim turns',
+  description:
+    'Waits for them as long as it is told to. Different sessions run side by side; one session never has two attempts.',
+  scope: 'write',
+  body: { contents: json(claimShape) },
+  answers: { 200: { description: 'The turns; none when nothing came in time.', contents: json(claimedTurnsShape) } },
+  refusals: ['draining'],
+} as const satisfies Operation;
 
 export interface ClaimOptions {
   readonly turns: Pick<Turns, 'claim' | 'release'>;

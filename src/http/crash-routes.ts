@@ -5,7 +5,7 @@ import type { CrashLab } from '../lab/crash-lab.ts';
 import { shapedBody } from './body.ts';
 import type { ReadJsonBody } from './body.ts';
 import type { App } from './context.ts';
-import { mount } from './dispatch.ts';
+import { mountApart } from './dispatch.ts';
 import type { Gate } from './door.ts';
 
 export interface CrashOptions {
@@ -23,7 +23,7 @@ const planShape = z.strictObject({
 
 /** It is about no session that a token could reach or not: its runs have a database of their own. */
 export function mountCrashLab(app: App, { crashLab, gate, readJsonBody }: CrashOptions): void {
-  mount(app, '/lab/crash', {
+  mountApart(app, '/lab/crash', {
     GET: gate('write', (c) => c.json({ run: crashLab.newest() ?? null })),
     POST: gate('write', async (c) => {
       const plan = shapedBody(planShape, await readJsonBody(c, 'bodyBytes'));

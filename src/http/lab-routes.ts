@@ -14,7 +14,7 @@ import { shapedBody } from './body.ts';
 import type { ReadJsonBody } from './body.ts';
 import type { App, AppContext } from './context.ts';
 import { mountCrashLab } from './crash-routes.ts';
-import { mount } from './dispatch.ts';
+import { mountApart } from './dispatch.ts';
 import { sessionDeleted, sessionUnknown } from './door.ts';
 import type { Door, Gate, RequireReach } from './door.ts';
 
@@ -44,15 +44,15 @@ export function mountLab(app: App, options: LabOptions): void {
   const { lab, crashLab } = mounted;
 
   if (crashLab !== undefined) mountCrashLab(app, { crashLab, gate, readJsonBody });
-  mount(app, '/lab', { GET: gate('write', (c) => c.json(lab.state)) });
-  mount(app, '/lab/head-check', {
+  mountApart(app, '/lab', { GET: gate('write', (c) => c.json(lab.state)) });
+  mountApart(app, '/lab/head-check', {
     POST: gate('write', async (c) => {
       const { isPaused } = shapedBody(headCheckShape, await readJsonBody(c, 'bodyBytes'));
       lab.pauseHeadCheck(isPaused);
       return c.json({});
     }),
   });
-  mount(app, '/lab/faults', {
+  mountApart(app, '/lab/faults', {
     POST: gate('write', async (c, credential) => {
       const { fault, session } = shapedBody(faultShape, await readJsonBody(c, 'bodyBytes'));
       c.set('session', session);
@@ -61,7 +61,7 @@ export function mountLab(app: App, options: LabOptions): void {
       return c.json({}, 202);
     }),
   });
-  mount(app, '/lab/sessions/:session/marks', {
+  mountApart(app, '/lab/sessions/:session/marks', {
     GET: door('write', (c, { session }) => Promise.resolve(c.json({ marks: lab.marks.after(session, afterOf(c)) }))),
   });
 }

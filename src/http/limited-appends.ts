@@ -1,5 +1,7 @@
 /** Appends within the rates of their session, on whichever route they come. */
 import type { Limiter } from '../access/limiter.ts';
+import type { Clock } from '../base/clock.ts';
+import { lineLimits } from '../base/line-limits.ts';
 import type { Sessions } from '../session/sessions.ts';
 
 /** The same sessions; an append of one that has had too much is `rate_limited`, and nothing of it is stored. */
@@ -10,6 +12,30 @@ export function limitedAppends(sessions: Sessions, limiter: Pick<Limiter, 'appen
       const bytes = request.events.reduce((sum, event) => sum + event.bytes, 0);
       limiter.append(request.session, request.events.length, bytes);
       return sessions.append(request);
+    },
+  };
+}
+
+/**
+ * The same, for a stream, of which nothing more is read meanwhile: its producer feels a rate as backpressure, and is refused
+ * only where it would have to wait for longer than it takes for an answer that does not come.
+ */
+export function pacedAppends(
+  sessions: Sessions,
+  limiter: Pick<Limiter, 'append' | 'appendWaitMs'>,
+  clock: Clock,
+): Sessions {
+  const limited = limitedAppends(sessions, limiter);
+  return {
+    ...limited,
+    async append(request) {
+      const untilMs = clock.now() + lineLimits.rateWaitMs;
+      for (;;) {
+        const waitMs = limiter.appendWaitMs(request.session);
+        // Of several that waited one comes first; the others wait again.
+        if (waitMs === 0 || clock.now() + waitMs > untilMs) return limited.append(request);
+        await new Promise<void>((resolve) => void clock.after(waitMs, resolve));
+      }
     },
   };
 }

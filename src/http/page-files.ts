@@ -50,7 +50,8 @@ const withLab = (html: string): string =>
 const LEAST_COMPRESSED_BYTES = 1_024;
 const compressible = /^(?:text\/|image\/svg|application\/(?:json|javascript|wasm))/;
 
-function pageFile(name: string, bytes: Bytes): PageFile {
+/** A file in memory by its name, whose end says its type. */
+export function pageFile(name: string, bytes: Bytes): PageFile {
   const type = getMimeType(name) ?? 'application/octet-stream';
   const etag = `W/"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`;
   const file = { type, etag, bytes };

@@ -2,7 +2,7 @@
 import { parseAccept } from 'hono/utils/accept';
 import { LedgerlineError } from '../base/errors.ts';
 import type { App, AppContext } from './context.ts';
-import { mount } from './dispatch.ts';
+import { mountApart } from './dispatch.ts';
 import { encodings } from './page-files.ts';
 import type { PageFile, PageFiles } from './page-files.ts';
 
@@ -10,6 +10,7 @@ const welcome = `Ledgerline: every event of a session is numbered, and no reader
 
 GET  /sessions/:session/stream    follow a session (server-sent events)
 GET  /sessions/:session/events    its history, a page at a time
+GET  /api  /openapi.json           what this server takes and answers
 GET  /healthz  /readyz
 `;
 const unbuilt = `
@@ -43,27 +44,33 @@ const assetHeaders = {
 };
 
 export function mountWelcome(app: App): void {
-  mount(app, '/', { GET: (c) => c.text(welcome) });
+  mountApart(app, '/', { GET: (c) => c.text(welcome) });
 }
 
 export function mountPage(app: App, files: PageFiles | undefined): void {
-  mount(app, '/', {
+  mountApart(app, '/', {
     GET(c) {
-      if (files !== undefined && accepted(c, 'Accept').has('text/html')) return answer(c, files.index, indexHeaders);
+      if (files !== undefined && accepted(c, 'Accept').has('text/html'))
+        return answerFile(c, files.index, indexHeaders);
       return c.text(files === undefined ? welcome + unbuilt : welcome, 200, { Vary: 'Accept, Origin' });
     },
   });
   // Looked up among the names that were read, so no path leads anywhere else.
-  mount(app, '/assets/:name', {
+  mountApart(app, '/assets/:name', {
     GET(c) {
       const file = files?.assets.get(c.req.param('name') ?? '');
       if (file === undefined) throw new LedgerlineError('not_found', 'the page has no such file');
-      return answer(c, file, assetHeaders);
+      return answerFile(c, file, assetHeaders);
     },
   });
 }
 
-async function answer(c: AppContext, file: PageFile, headers: Readonly<Record<string, string>>): Promise<Response> {
+/** A file, or that it is known; in the encoding that the request likes best. */
+export async function answerFile(
+  c: AppContext,
+  file: PageFile,
+  headers: Readonly<Record<string, string>>,
+): Promise<Response> {
   const { type, etag } = file;
   if (isKnown(c.req.header('if-none-match'), etag)) return c.body(null, 304, { ...headers, ETag: etag });
   const welcomed = accepted(c, 'Accept-Encoding');

@@ -7,8 +7,24 @@ import type { ListPlace } from '../ledger/ledger.ts';
 import type { Sessions } from '../session/sessions.ts';
 import { filterOf } from './auth.ts';
 import type { GateHandler, StandsIn } from './door.ts';
+import { json } from './openapi/operation.ts';
+import type { Operation } from './openapi/operation.ts';
 import { readLimit, single } from './query.ts';
 import { listedSession } from './turn-json.ts';
+import { sessionListShape } from './turn-shape.ts';
+
+export const sessionListOperation = {
+  id: 'listSessions',
+  group: 'Sessions',
+  summary: 'List sessions',
+  description: 'Those that the token may see, the one with the latest activity first. Deleted ones are not listed.',
+  scope: 'read',
+  query: z.object({
+    limit: z.int().min(1).max(limits.sessionsPerList).default(limits.sessionsPerListDefault),
+    after: z.string().optional().describe('What the page before gave as `next`.'),
+  }),
+  answers: { 200: { description: 'A page of the list.', contents: json(sessionListShape) } },
+} as const satisfies Operation;
 
 export function sessionListRoute(sessions: Pick<Sessions, 'list'>, standsIn: StandsIn): GateHandler {
   return async (c, credential) => {
@@ -18,7 +34,8 @@ export function sessionListRoute(sessions: Pick<Sessions, 'list'>, standsIn: Sta
     };
     const page = await sessions.list(filterOf(credential), range, credential.subject);
     const listed = page.sessions.filter(({ session }) => standsIn(credential, session));
-    return c.json({ sessions: listed.map(listedSession), next: page.next ? placeText(page.next) : null });
+    const next = page.next ? placeText(page.next) : null;
+    return c.json({ sessions: listed.map(listedSession), next } satisfies z.infer<typeof sessionListShape>);
   };
 }
 

@@ -1,18 +1,25 @@
 /** What a worker says of the turns that it runs: it is still at them, it takes steering, and how each attempt ended. */
-import { z } from 'zod';
 import { LedgerlineError } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
-import { eventsShape, parseEventsBody } from '../event/append-body.ts';
-import { sessionIdShape } from '../event/event.ts';
+import { parseEventsBody } from '../event/append-body.ts';
 import { toSequence } from '../event/sequence.ts';
 import { toOneLine } from '../event/slice.ts';
-import { approvalIdShape, attemptShape, turnIdShape } from '../event/turn-id.ts';
 import type { Attempt, Question, Settled, Turns } from '../turn/turns.ts';
 import { shapedBody } from './body.ts';
 import type { ReadJsonBody } from './body.ts';
 import type { App, AppContext } from './context.ts';
 import { mount } from './dispatch.ts';
 import type { Door, Gate } from './door.ts';
+import { guarded } from './openapi/operation.ts';
+import {
+  failOperation,
+  finishOperation,
+  releaseOperation,
+  renewOperation,
+  steerOperation,
+  waitOperation,
+} from './settle-operations.ts';
+import { failShape, finishShape, releaseShape, renewShape, steerShape, waitShape } from './settle-shape.ts';
 import { inputsText, renewed, settled } from './turn-json.ts';
 import { turnOf } from './turn-routes.ts';
 
@@ -23,40 +30,7 @@ export interface SettleOptions {
   readonly readJsonBody: ReadJsonBody;
 }
 
-const renewShape = z.strictObject({
-  attempts: z
-    .array(z.strictObject({ session: sessionIdShape, turn: turnIdShape, attempt: attemptShape }))
-    .max(limits.renewAttempts),
-});
-const attemptOnlyShape = z.strictObject({ attempt: attemptShape });
-const steerShape = z.strictObject({ attempt: attemptShape, after: z.int().min(1).optional() });
-const finishShape = z.strictObject({
-  attempt: attemptShape,
-  outcome: z.enum(['completed', 'cancelled']),
-  events: eventsShape.default([]),
-});
-const ERROR_CODE_LENGTH = 128;
-const failShape = z.strictObject({
-  attempt: attemptShape,
-  error: z.strictObject({ code: z.string().min(1).max(ERROR_CODE_LENGTH), message: z.string() }),
-  retryable: z.boolean(),
-});
-const waitShape = z.strictObject({
-  attempt: attemptShape,
-  approvals: z
-    .array(
-      z.strictObject({
-        approval: approvalIdShape,
-        tool: z.string().optional(),
-        args: z.unknown().optional(),
-        reason: z.string().optional(),
-        call: z.string().optional(),
-      }),
-    )
-    .min(1)
-    .max(limits.approvalsPerWait),
-});
-
+type Settling = typeof finishOperation | typeof failOperation | typeof waitOperation | typeof releaseOperation;
 type Settle = (c: AppContext, at: Omit<Attempt, 'attempt'>) => Promise<Settled>;
 
 export function mountSettling(app: App, { turns, door, gate, readJsonBody }: SettleOptions): void {
@@ -65,13 +39,13 @@ export function mountSettling(app: App, { turns, door, gate, readJsonBody }: Set
   const json = { 'Content-Type': 'application/json' };
 
   mount(app, '/internal/turns/renew', {
-    POST: gate('write', async (c) => {
+    POST: guarded(renewOperation, gate, async (c) => {
       const { attempts } = shapedBody(renewShape, await bytesOf(c));
       return c.json({ renewed: (await turns.renew(attempts)).map(renewed) });
     }),
   });
   mount(app, '/internal/sessions/:session/turns/:turn/steer', {
-    POST: door('write', async (c, { session }) => {
+    POST: guarded(steerOperation, door, async (c, { session }) => {
       const turn = turnOf(c);
       const { attempt, after } = shapedBody(steerShape, await bytesOf(c));
       const inputs = await turns.steer({ session, turn, attempt }, after === undefined ? after : toSequence(after));
@@ -79,27 +53,32 @@ export function mountSettling(app: App, { turns, door, gate, readJsonBody }: Set
     }),
   });
 
-  const settling = (name: string, settle: Settle): void =>
+  const settling = (name: string, operation: Settling, settle: Settle): void =>
     mount(app, `/internal/sessions/:session/turns/:turn/${name}`, {
-      POST: door('write', async (c, { session }) => c.json(settled(await settle(c, { session, turn: turnOf(c) })))),
+      POST: guarded(operation, door, async (c, { session }) => {
+        const turn = turnOf(c);
+        const outcome = await settle(c, { session, turn });
+        c.set('facts', { turn, turnStatus: outcome.status });
+        return c.json(settled(outcome));
+      }),
     });
-  settling('finish', async (c, at) => {
+  settling('finish', finishOperation, async (c, at) => {
     const { body, events } = parseEventsBody(await bytesOf(c), finishShape);
     return turns.finish({ ...at, attempt: body.attempt }, body.outcome, events);
   });
-  settling('fail', async (c, at) => {
+  settling('fail', failOperation, async (c, at) => {
     const { attempt, error, retryable } = shapedBody(failShape, await bytesOf(c));
     return turns.fail({ ...at, attempt }, { ...error, message: cut(error.message) }, retryable);
   });
-  settling('wait', async (c, at) => {
+  settling('wait', waitOperation, async (c, at) => {
     const { attempt, approvals } = shapedBody(waitShape, await bytesOf(c));
     const questions = approvals.map(({ approval, ...data }): Question => ({ approval, data }));
     requireDistinct(questions);
     questions.forEach((question, index) => requireRoom({ turn: at.turn, attempt }, question, index));
     return turns.wait({ ...at, attempt }, questions);
   });
-  settling('release', async (c, at) => {
-    const { attempt } = shapedBody(attemptOnlyShape, await bytesOf(c));
+  settling('release', releaseOperation, async (c, at) => {
+    const { attempt } = shapedBody(releaseShape, await bytesOf(c));
     return turns.release({ ...at, attempt });
   });
 }

@@ -1,5 +1,7 @@
 /** Steps as JSON: what is absent is null, and what a model or a tool said is its stored text itself, never printed anew [I2]. */
+import type { z } from 'zod';
 import type { JournaledStep, StepError, StepSettled, StepStart } from '../step/step.ts';
+import type { settledStepShape } from './step-answer.ts';
 
 const errorText = ({ code, message }: StepError): string => JSON.stringify({ code, message });
 
@@ -30,4 +32,7 @@ export function startText(start: StepStart): string {
   }
 }
 
-export const stepSettled = ({ state, sequence }: StepSettled) => ({ state, sequence: sequence ?? null });
+export const stepSettled = ({ state, sequence }: StepSettled): z.infer<typeof settledStepShape> => ({
+  state,
+  sequence: sequence ?? null,
+});

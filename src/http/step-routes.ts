@@ -7,7 +7,9 @@ import type { ReadJsonBody } from './body.ts';
 import type { App, AppContext } from './context.ts';
 import { mount } from './dispatch.ts';
 import type { Door, SessionHandler } from './door.ts';
+import { guarded } from './openapi/operation.ts';
 import { startText, stepSettled, stepText } from './step-json.ts';
+import { journalOperation, modelOperation, settleOperation, startOperation } from './step-operations.ts';
 import { parseModelBody, resolveShape, settleShape, startShape } from './step-shape.ts';
 import { turnOf } from './turn-routes.ts';
 
@@ -25,27 +27,27 @@ export function mountSteps(app: App, { steps, door, readJsonBody }: StepOptions)
   const bytesOf = (c: AppContext): Promise<Buffer> => readJsonBody(c, 'appendBodyBytes');
 
   mount(app, `${TURN}/steps`, {
-    GET: door('read', async (c, { session }) => {
+    GET: guarded(journalOperation, door, async (c, { session }) => {
       const journal = await steps.journal(session, turnOf(c));
       return c.body(`{"steps":[${journal.map(stepText).join(',')}]}`, 200, json);
     }),
   });
   mount(app, `${TURN}/steps/:index/model`, {
-    POST: door('write', async (c, { session }) => {
+    POST: guarded(modelOperation, door, async (c, { session }) => {
       const [turn, index] = [turnOf(c), indexOf(c)];
       const { attempt, request, answer } = parseModelBody(await bytesOf(c));
       return c.json(stepSettled(await steps.model({ session, turn, attempt }, index, request, answer)));
     }),
   });
   mount(app, `${TURN}/steps/:index/start`, {
-    POST: door('write', async (c, { session }) => {
+    POST: guarded(startOperation, door, async (c, { session }) => {
       const [turn, index] = [turnOf(c), indexOf(c)];
       const { attempt, keySeconds, ...intent } = shapedBody(startShape, await bytesOf(c));
       return c.body(startText(await steps.start({ session, turn, attempt }, index, intent, keySeconds)), 200, json);
     }),
   });
   mount(app, `${TURN}/steps/:index/settle`, {
-    POST: door('write', async (c, { session }) => {
+    POST: guarded(settleOperation, door, async (c, { session }) => {
       const [turn, index] = [turnOf(c), indexOf(c)];
       const { attempt, result, error, deliveries = [], ...intent } = shapedBody(settleShape, await bytesOf(c));
       const outcome = error === undefined ? { result, deliveries } : { error };

@@ -12,14 +12,26 @@ import type { ModelAnswer } from '../turn/steps.ts';
 const valueShape = z.unknown().refine((value) => value !== undefined, 'is missing');
 
 const CALL_ID_LENGTH = 256;
-const modelShape = z.strictObject({
-  attempt: attemptShape,
-  request: valueShape,
-  result: valueShape,
-  calls: z
-    .array(z.strictObject({ call: z.string().min(1).max(CALL_ID_LENGTH), tool: toolNameShape, args: valueShape }))
-    .default([]),
-});
+export const modelShape = z
+  .strictObject({
+    attempt: attemptShape,
+    request: valueShape,
+    result: valueShape,
+    calls: z
+      .array(z.strictObject({ call: z.string().min(1).max(CALL_ID_LENGTH), tool: toolNameShape, args: valueShape }))
+      .default([]),
+  })
+  .meta({
+    id: 'ModelAnswer',
+    examples: [
+      {
+        attempt: 7,
+        request: { messages: [{ role: 'user', content: 'Where is order 7731?' }] },
+        result: { role: 'assistant', content: 'I look it up.' },
+        calls: [{ call: 'c1', tool: 'orders.find', args: { order: '7731' } }],
+      },
+    ],
+  });
 
 /** A transactional tool shares a transaction with its journal, which no request can carry. */
 const outsideClasses = effectClasses.filter((effect) => effect !== 'transactional');
@@ -38,7 +50,8 @@ export const startShape = z
   .refine(({ effect, keySeconds }) => keySeconds === undefined || effect === 'keyed', {
     path: ['keySeconds'],
     message: 'only a keyed effect has a key that its provider forgets',
-  });
+  })
+  .meta({ id: 'StepStart', examples: [{ attempt: 7, tool: 'orders.find', effect: 'read', args: { order: '7731' } }] });
 
 const deliveriesShape = z.array(z.strictObject({ topic: topicShape, payload: valueShape }));
 
@@ -56,21 +69,30 @@ export const settleShape = z
   .refine(({ error, deliveries }) => error === undefined || deliveries === undefined, {
     path: ['deliveries'],
     message: 'what failed has nothing to deliver',
+  })
+  .meta({
+    id: 'StepOutcome',
+    description: 'A result or an error, and not both.',
+    examples: [
+      { attempt: 7, tool: 'orders.find', effect: 'read', args: { order: '7731' }, result: { state: 'on its way' } },
+    ],
   });
 
-export const resolveShape = z.discriminatedUnion(
-  'outcome',
-  [
-    z.strictObject({
-      outcome: z.literal('done'),
-      result: valueShape,
-      deliveries: deliveriesShape.default([]),
-      resume: z.boolean(),
-    }),
-    z.strictObject({ outcome: z.literal('not_done'), resume: z.boolean() }),
-  ],
-  'outcome is done or not_done',
-);
+export const resolveShape = z
+  .discriminatedUnion(
+    'outcome',
+    [
+      z.strictObject({
+        outcome: z.literal('done'),
+        result: valueShape,
+        deliveries: deliveriesShape.default([]),
+        resume: z.boolean(),
+      }),
+      z.strictObject({ outcome: z.literal('not_done'), resume: z.boolean() }),
+    ],
+    'outcome is done or not_done',
+  )
+  .meta({ id: 'StepResolution', examples: [{ outcome: 'done', result: { charged: true }, resume: true }] });
 
 /** A model's answer, whose result is the sender's own text [I2]. */
 export function parseModelBody(bytes: Uint8Array): { attempt: number; request: unknown; answer: ModelAnswer } {
