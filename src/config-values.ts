@@ -115,8 +115,14 @@ export function logLevel(text: string): LogLevel {
   return level;
 }
 
-/** The address of a server, without its final slash so that paths can follow. */
+/**
+ * The address of a server, without its final slash so that paths can follow. One with a name and a password in it is refused:
+ * `fetch` takes none such, and says so by repeating it, into the log.
+ */
 export function address(text: string): string {
   if (!hasProtocol(text, ['http:', 'https:'])) throw new Error('is not an address, such as http://127.0.0.1:8080');
+  const { username, password } = new URL(text);
+  if (username !== '' || password !== '')
+    throw new Error('holds a user or a password before its host, which no request would carry: leave them out');
   return text.replace(/\/+$/, '');
 }

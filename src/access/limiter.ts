@@ -22,6 +22,8 @@ export interface Rates {
 export interface Limiter {
   /** Each throws `rate_limited`, and has taken nothing then. */
   append(session: string, events: number, bytes: number): void;
+  /** How long to wait before an append to the session would pass; takes nothing. */
+  appendWaitMs(session: string): number;
   write(token: string): void;
   /** A stream is open until the answer is called. The key's streams count for their session alone. */
   open(session: string, token: string | undefined): () => void;
@@ -61,6 +63,10 @@ export function createLimiter({ rates, clock, metrics }: LimiterOptions): Limite
       const bytesMs = bytes.take(session, size, nowMs);
       if (bytesMs > 0) refuse('sessionBytes', bytesMs);
       events.take(session, count, nowMs);
+    },
+    appendWaitMs(session) {
+      const nowMs = clock.now();
+      return Math.max(events.waitMs(session, nowMs), bytes.waitMs(session, nowMs));
     },
     write(token) {
       const waitMs = writes.take(token, 1, clock.now());

@@ -14,6 +14,8 @@ export const lineLimits = {
   heldLinesBytes: 256 * MiB,
   /** A stream on which nothing comes, not even a blank line, ends. */
   ingressIdleMs: 60_000,
+  /** A stream whose session has had too much waits so long, and is read no further; where that is not enough it ends. */
+  rateWaitMs: 1_000,
 } as const;
 
 assert(limits.payloadBytes + 256 < lineLimits.lineBytes, 'a line holds one of the largest events');
@@ -23,3 +25,7 @@ assert(
 );
 assert(limits.syncMs * 2 < lineLimits.ingressIdleMs, 'who says something within every sync is not idle');
 assert(limits.streamIdleMs * 2 < lineLimits.ingressIdleMs, 'a producer ends an idle stream before its server does');
+assert(
+  lineLimits.rateWaitMs * 2 <= limits.streamProbeMs,
+  'a producer takes no wait for a proxy that holds its stream back',
+);

@@ -18,7 +18,7 @@ export interface LineCutter {
   readonly heldBytes: number;
 }
 
-const LF = 10;
+const [TAB, LF, CR, SPACE] = [9, 10, 13, 32] as const;
 
 /** Only LF ends a line: JSON may hold U+2028, at which Node's readline would cut. What passes `longestBytes` is not kept. */
 export function createLineCutter(longestBytes: number): LineCutter {
@@ -59,17 +59,26 @@ export function createLineCutter(longestBytes: number): LineCutter {
     number += 1;
   }
 
+  /** Behind the blank lines that stand here: there may be as many as bytes, and one by one each would cost what an event does. */
+  function passBlanks(buffer: Buffer, from: number): number {
+    let start = from;
+    for (let at = from; at < buffer.length; at += 1) {
+      const byte = buffer[at];
+      if (byte === LF) {
+        start = at + 1;
+        number += 1;
+      } else if (byte !== CR && byte !== SPACE && byte !== TAB) break;
+    }
+    return start;
+  }
+
   return {
     *cut(chunk) {
       const buffer = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
-      let from = 0;
-      // There may be as many empty lines as bytes.
-      const nextEnd = (): number => (buffer[from] === LF ? from : buffer.indexOf(LF, from));
-      for (let end = nextEnd(); end >= 0; end = nextEnd()) {
-        const isEmpty = bytes === 0 && end === from;
-        if (isEmpty) number += 1;
-        else yield* take(buffer.subarray(from, end));
-        from = end + 1;
+      let from = bytes === 0 ? passBlanks(buffer, 0) : 0;
+      for (let end = buffer.indexOf(LF, from); end >= 0; end = buffer.indexOf(LF, from)) {
+        yield* take(buffer.subarray(from, end));
+        from = passBlanks(buffer, end + 1);
       }
       if (from < buffer.length) keep(buffer.subarray(from));
     },

@@ -103,7 +103,17 @@ export function createCarrier({ producer, eventsUrl, counterUrl, delivery }: Car
       const again = createPatience(delivery);
       while (progress.counter < progress.final) {
         const rest = events.slice(progress.counter - progress.first + 1);
-        if (!canStream) return inOneRequest(rest, progress);
+        if (!canStream) {
+          try {
+            return await inOneRequest(rest, progress);
+          } catch (thrown) {
+            if (!isLatePart(thrown, progress)) throw thrown;
+            // The stream that it gave up still had a part of it on its way.
+            await again({ code: 'producer_overlap', isAmbiguous: true, afterMs: 0 });
+            await ask(progress);
+            continue;
+          }
+        }
         const result = await overStream(rest, progress);
         if (result.kind === 'stored') return { last: result.last };
         if (signal.aborted) throw aborted(signal);
@@ -125,6 +135,9 @@ export function createCarrier({ producer, eventsUrl, counterUrl, delivery }: Car
     close: endStream,
   };
 }
+
+const isLatePart = (thrown: unknown, { isAmbiguous }: Pick<Progress, 'isAmbiguous'>): boolean =>
+  isAmbiguous && thrown instanceof ProducerError && thrown.code === 'producer_overlap';
 
 /** A stream that failed: go on behind what is stored, or give up for good. */
 function judgeStream(

@@ -79,6 +79,21 @@ describe('a stream of events', () => {
     expect(await counterOf(session)).toBe(2);
   });
 
+  it('is the key’s, which nobody revokes: what ends the tokens of its session lets it be', async () => {
+    const session = await call.session();
+    const stream = openNdjson(deployment, session, 'producer=p&sequence=1');
+    stream.write(line('1'));
+    await stream.said({ counter: 1 });
+    for (const body of [{ session }, { sub: 'internal' }]) {
+      const { status } = await call.internal('POST', '/internal/revocations', JSON.stringify(body));
+      expect(status).toBe(201);
+    }
+    stream.write(line('2'));
+    await stream.said({ counter: 2 });
+    await stream.end();
+    expect(stream.lines().at(-1)).toEqual({ end: 'complete' });
+  });
+
   it('ends with its session', async () => {
     const session = await call.session();
     const stream = openNdjson(deployment, session, 'producer=p&sequence=1');

@@ -1,4 +1,5 @@
 /** Cookies and tickets: what opens a stream where no header can be sent, and what neither of them opens. */
+import { decodeJwt } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { caller, event, startDeployment } from '../support/deployment.ts';
 import type { Caller, Deployment } from '../support/deployment.ts';
@@ -80,7 +81,17 @@ describe('a token in a cookie', () => {
     const statuses = async (sites: readonly string[]): Promise<number[]> =>
       Promise.all(sites.map((site) => statusOf(streamUrl(), { headers: { cookie, 'sec-fetch-site': site } })));
     expect(await statuses(['same-origin', 'none'])).toEqual([200, 200]);
-    expect(await statuses(['same-site', 'cross-site'])).toEqual([401, 401]);
+    expect(await statuses(['same-site', 'cross-site', 'other'])).toEqual([401, 401, 401]);
+  });
+
+  it('counts by the word of the browser, which knows the scheme, rather than by the host that both may share', async () => {
+    const cookie = await cookieOf();
+    const url = `${deployment.publicUrl}/sessions/${session}`;
+    const status = (origin: string, site: string): Promise<number> =>
+      statusOf(url, { headers: { cookie, origin, 'sec-fetch-site': site } });
+    expect(await status(new URL(url).origin, 'cross-site')).toBe(401);
+    expect(await status('https://name.outside.test', 'same-origin')).toBe(200);
+    expect(await status('https://app.test', 'cross-site')).toBe(200);
   });
 
   it('opens nothing on the internal listener', async () => {
@@ -124,6 +135,41 @@ describe('a ticket', () => {
     expect(await statusOf(streamUrl(`?ticket=${await deployment.token()}`))).toBe(401);
     const reads = { headers: { authorization: `Bearer ${await deployment.token({ sessions: ['other'] })}` } };
     expect(await statusOf(streamUrl(`?ticket=${text}`), reads)).toBe(404);
+  });
+
+  it('of the key is somebody’s: of whom the body names, or of nobody else', async () => {
+    const path = `/sessions/${session}/tickets`;
+    const subjectOf = async (body?: string): Promise<unknown> => {
+      const { status, json } = await call.internal('POST', path, body);
+      expect(status).toBe(201);
+      return decodeJwt((json as { ticket: string }).ticket).sub;
+    };
+    expect(await subjectOf('{"subject":"maya"}')).toBe('maya');
+    const [one, other] = [await subjectOf(), await subjectOf('{}')];
+    expect(one).toMatch(/^[0-9a-f-]{36}$/);
+    expect(other).not.toBe(one);
+    for (const body of ['{"subject":""}', '{"subject":7}', '{"name":"maya"}', '[]', '{"subject":"a","subject":"b"}']) {
+      expect([body, (await call.internal('POST', path, body)).status]).toEqual([body, 400]);
+    }
+    expect((await call.reader('POST', path, { body: '{}' })).status).toBe(201);
+    const named = await call.reader('POST', path, { body: '{"subject":"noor"}' });
+    expect([named.status, named.json]).toEqual([400, expect.objectContaining({ where: 'subject' })]);
+  });
+
+  it('of the key ends with its subject, and with no other', async () => {
+    const subject = `s-${session}`;
+    const open = async (body?: string) => {
+      const { json } = await call.internal('POST', `/sessions/${session}/tickets`, body);
+      const reader = await readStream(streamUrl(`?ticket=${(json as { ticket: string }).ticket}`), {});
+      await reader.events(1);
+      return reader;
+    };
+    const [meant, spared] = [await open(JSON.stringify({ subject })), await open()];
+    await call.internal('POST', '/internal/revocations', JSON.stringify({ sub: subject }));
+    expect((await meant.frame('denied')).data).toBe('{"reason":"revoked"}');
+    await meant.ended();
+    expect(spared.isEnded).toBe(false);
+    await spared.close();
   });
 
   it('ends its stream when its token ends', async () => {

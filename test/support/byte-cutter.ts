@@ -1,23 +1,32 @@
-/** A wire to a gateway on which a producer's stream of events is cut once, behind the byte that the test names. */
+/** A wire to a gateway on which a producer's streams of events are cut, each behind the very byte that the test names. */
 import { connect, createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 
+/** Behind so many bytes of the request, its head included, or from the beginning of a line on. */
+export interface Cut {
+  readonly line?: string;
+  readonly bytes: number;
+}
+
 export interface ByteCutter {
   readonly url: string;
-  /** The session's next stream is cut when so many bytes of its request have been passed on, its head included. */
-  cut(session: string, afterBytes: number): void;
-  /** Sessions whose stream has been cut. */
-  readonly cuts: ReadonlySet<string>;
+  /** Each of the session's next streams has one of these cuts; those behind the last have none. */
+  plan(session: string, cuts: readonly Cut[]): void;
+  /** Cuts that did not come to pass. */
+  left(): number;
+  /** How long the head of the first stream was, with all that stands before its first line. */
+  headBytes(): number;
   stop(): Promise<void>;
 }
 
+const REQUEST = /^(?:GET|POST) \//;
 const STREAM = /^POST \/internal\/sessions\/([^/]+)\/events\?/;
 
 export async function startByteCutter(target: string): Promise<ByteCutter> {
   const { hostname, port } = new URL(target);
-  const planned = new Map<string, number>();
-  const cuts = new Set<string>();
+  const plans = new Map<string, Cut[]>();
   const sockets = new Set<Socket>();
+  let headBytes = 0;
 
   const server = createServer((client) => {
     const gateway = connect(Number(port), hostname);
@@ -27,23 +36,14 @@ export async function startByteCutter(target: string): Promise<ByteCutter> {
       socket.on('error', () => undefined); // a cut is what this is for
       socket.on('close', () => sockets.delete(socket));
     }
-    let left: number | undefined;
-    let session = '';
+    const request = followRequest(plans);
     client.on('data', (bytes: Buffer) => {
-      const begun = STREAM.exec(bytes.toString('latin1', 0, 200))?.[1];
-      if (begun !== undefined) {
-        session = begun;
-        left = planned.get(begun);
-        planned.delete(begun);
-      }
-      if (left === undefined || bytes.length < left) {
-        if (left !== undefined) left -= bytes.length;
-        gateway.write(bytes);
-        return;
-      }
-      cuts.add(session);
-      gateway.write(bytes.subarray(0, left), () => gateway.destroy());
-      client.destroy();
+      const { pass, isCut, text } = request(bytes.toString('latin1'));
+      headBytes ||= Math.max(0, text.indexOf('{'));
+      gateway.write(pass, 'latin1', () => {
+        if (isCut) gateway.destroy();
+      });
+      if (isCut) client.destroy();
     });
     gateway.on('data', (bytes: Buffer) => client.write(bytes));
     gateway.on('close', () => client.destroy());
@@ -52,11 +52,42 @@ export async function startByteCutter(target: string): Promise<ByteCutter> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    cut: (id, afterBytes) => void planned.set(id, afterBytes),
-    cuts,
+    plan: (session, cuts) => void plans.set(session, [...cuts]),
+    left: () => [...plans.values()].reduce((sum, cuts) => sum + cuts.length, 0),
+    headBytes: () => headBytes,
     async stop() {
       for (const socket of sockets) socket.destroy();
       await new Promise((resolve) => server.close(resolve));
     },
+  };
+}
+
+interface Piece {
+  /** To the gateway. */
+  readonly pass: string;
+  readonly isCut: boolean;
+  /** Of the stream, so far. */
+  readonly text: string;
+}
+
+/** What of each piece of one connection goes on its way. */
+function followRequest(plans: ReadonlyMap<string, Cut[]>): (piece: string) => Piece {
+  let cuts: Cut[] | undefined;
+  let text = '';
+  let passed = 0;
+  return (piece) => {
+    // A connection is kept for the next request, of whichever session.
+    if (REQUEST.test(piece)) [cuts, text, passed] = [plans.get(STREAM.exec(piece)?.[1] ?? ''), '', 0];
+    text += piece;
+    const [cut] = cuts ?? [];
+    const from = cut?.line === undefined ? 0 : text.indexOf(cut.line);
+    const isCut = cut !== undefined && from >= 0 && text.length >= from + cut.bytes;
+    // A line is passed on with its end, so that it is not half gone when it turns out to be the one.
+    const whole = from < 0 ? text.lastIndexOf('\n') + 1 : text.length;
+    const until = isCut ? from + cut.bytes : whole;
+    const pass = text.slice(passed, until);
+    passed = until;
+    if (isCut) cuts?.shift();
+    return { pass, isCut, text };
   };
 }

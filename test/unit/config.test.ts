@@ -158,6 +158,8 @@ describe('the settings of a server', () => {
     ['LEDGERLINE_INTERNAL_KEY', `${'k'.repeat(32)} and more`],
     ['LEDGERLINE_TOKEN_SECRET_PREVIOUS', 'short'],
     ['LEDGERLINE_JWKS_URL', 'issuer.example'],
+    ['LEDGERLINE_JWKS_URL', 'https://reader:hunter2@issuer.example/jwks.json'],
+    ['LEDGERLINE_JWKS_URL', 'https://reader@issuer.example/jwks.json'],
     ['LEDGERLINE_TOKEN_ISSUER', ' padded '],
     ['LEDGERLINE_COOKIE_SECURE', 'maybe'],
     ['LEDGERLINE_SESSION_STREAMS', '0'],

@@ -131,7 +131,7 @@ describe('a stream of events', () => {
     pump();
     await eventually('the first is being stored', () => held.waiting() === 1);
     held.open();
-    await eventually('all of it is stored', () => call.isOver);
+    await eventually('all of it is stored', () => call.isOver, 50_000);
     expect(stored).toHaveLength(Math.ceil(total / large.length));
     for (const { events } of gateway.appends) {
       const bytes = events.reduce((sum, event) => sum + event.bytes, 0);
@@ -251,6 +251,25 @@ describe('an append that is refused in a stream', () => {
     await call.said({ type: 'urn:ledgerline:problem:internal' });
     expect(call.text()).not.toContain('hunter2');
     expect(lines()).toContain('hunter2');
+  });
+});
+
+describe('a stream whose session has a rate', () => {
+  it('is read no further while it has had too much, and ends only where that would last', async () => {
+    await start({ access: { rates: { sessionEvents: 100 } } });
+    const call = open();
+    // a burst of two seconds, and a tenth of one
+    call.write(line('1').repeat(210));
+    await call.said({ counter: 210 });
+    call.write(line('2').repeat(10));
+    await call.said({ counter: 220 });
+    call.write(line('3').repeat(400));
+    await call.said({ counter: 620 });
+    call.write(line('4'));
+    await call.said({ type: 'urn:ledgerline:problem:rate_limited', limit: 'sessionEvents', max: 100 });
+    await eventually('the answer has ended', () => call.isOver);
+    expect(call.lines().at(-1)).toMatchObject({ status: 429, retryAfter: expect.any(Number) });
+    expect(stored).not.toContain('4');
   });
 });
 

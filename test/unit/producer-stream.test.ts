@@ -19,6 +19,8 @@ function scene({ clock = systemClock }: { clock?: typeof systemClock } = {}) {
   let problem: object = {};
   /** Runs before the question for the counter is answered. */
   let beforeAnswer = (): void => undefined;
+  /** Runs before a request of its own arrives. */
+  let beforeRequest = (): void => undefined;
 
   function keep(lines: readonly string[]): string {
     const first = stored.length + 1;
@@ -59,8 +61,16 @@ function scene({ clock = systemClock }: { clock?: typeof systemClock } = {}) {
       beforeAnswer();
       return Response.json({ counter: stored.length, first: 1, last: stored.length });
     }
-    const { events } = JSON.parse(init?.body as string) as { events: { data: unknown }[] };
+    beforeRequest();
+    const { events, producer: from } = JSON.parse(init?.body as string) as {
+      events: { data: unknown }[];
+      producer: { sequence: number };
+    };
     const first = stored.length + 1;
+    if (from.sequence < first) {
+      const overlap = { type: 'urn:ledgerline:problem:producer_overlap', status: 409, counter: stored.length };
+      return Response.json(overlap, { status: 409 });
+    }
     stored.push(...events.map(({ data }) => data));
     return Response.json({ first, last: stored.length }, { status: 201 });
   };
@@ -85,6 +95,7 @@ function scene({ clock = systemClock }: { clock?: typeof systemClock } = {}) {
       problem = body;
     },
     onQuestion: (run: () => void) => void (beforeAnswer = run),
+    onRequest: (run: () => void) => void (beforeRequest = run),
     keep: (data: unknown) => keep([JSON.stringify({ data })]),
     async send(...data: unknown[]) {
       for (const each of data) void producer.append('x', each);
@@ -197,6 +208,22 @@ test('where nothing comes back at first, something holds it: it asks, and reques
   expect(await sent).toEqual({ last: 1 });
   await there.send('b');
   expect(there.requests).toEqual(['stream from 1', 'GET', 'POST', 'POST']);
+});
+
+test('a part that the given up stream still had on its way is met as a repeat, and asked about again', async () => {
+  const clock = manualClock();
+  const there = scene({ clock });
+  there.meet('nothing');
+  let late = 1;
+  there.onRequest(() => {
+    if (late-- > 0) there.keep('a');
+  });
+  const sent = there.send('a', 'b', 'c');
+  await eventually('the stream is open', () => there.requests.length === 1);
+  await clock.advance(limits.streamProbeMs);
+  expect(await sent).toEqual({ last: 3 });
+  expect(there.stored).toEqual(['a', 'b', 'c']);
+  expect(there.requests).toEqual(['stream from 1', 'GET', 'POST', 'GET', 'POST']);
 });
 
 test('a stream without events ends by itself, and the next batch opens another', async () => {

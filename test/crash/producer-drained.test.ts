@@ -1,0 +1,47 @@
+/** SIGTERM under an open stream of events: what was acknowledged is stored, and its producer goes on at the other gateway. */
+import { setImmediate as turn } from 'node:timers/promises';
+import { expect, it } from 'vitest';
+import { call } from '../support/gateway-calls.ts';
+import { countTo, storedRows } from '../support/ledger.ts';
+import { line, openNdjson } from '../support/ndjson-call.ts';
+import type { NdjsonCall } from '../support/ndjson-call.ts';
+import { database, freshSession, gateways } from '../support/stage.ts';
+import type { RunningGateway } from '../support/gateway.ts';
+import { eventually } from '../support/waits.ts';
+
+const EVENTS = 2_000;
+
+const acknowledged = (stream: NdjsonCall): number =>
+  Math.max(0, ...stream.lines().map(({ counter }) => (typeof counter === 'number' ? counter : 0)));
+
+/** One line after the other, for as long as the server takes them. */
+async function write(stream: NdjsonCall, from: number): Promise<void> {
+  for (let counter = from; counter <= EVENTS && stream.lines().at(-1)?.['end'] === undefined; counter += 1) {
+    stream.write(line(String(counter)));
+    await turn();
+  }
+}
+
+it('a stream that ends because its server goes away is whole, and goes on at another: nothing is lost or twice', async () => {
+  const { url } = await database();
+  const [leaving, staying] = (await gateways(2, { databaseUrl: url })) as [RunningGateway, RunningGateway];
+  const session = await freshSession(leaving);
+  const stream = openNdjson(leaving, session, 'producer=p&sequence=1');
+  stream.request.on('error', () => undefined); // it writes on until it has read the last line
+  const writing = write(stream, 1);
+  await eventually('some of it is stored', () => acknowledged(stream) >= 10);
+  const exit = leaving.terminate();
+  await eventually('it is told that the server goes away', () => stream.lines().at(-1)?.['end'] === 'draining');
+  await writing;
+  expect(acknowledged(stream)).toBeLessThan(EVENTS);
+
+  const { text } = await call(staying, 'GET', `/internal/sessions/${session}/producers/p`);
+  const { counter } = JSON.parse(text) as { counter: number };
+  expect(counter).toBe(acknowledged(stream));
+  const again = openNdjson(staying, session, `producer=p&sequence=${counter + 1}`);
+  await write(again, counter + 1);
+  await again.end();
+  expect(again.lines().at(-1)).toEqual({ end: 'complete' });
+  expect((await storedRows(url, session)).map(({ data }) => Number(data))).toEqual(countTo(EVENTS));
+  expect(await exit).toBe(0);
+});
