@@ -4,8 +4,8 @@ import { createLog } from '../base/log.ts';
 import { readRelayConfig } from '../config.ts';
 import { createEntries } from '../example/entries.ts';
 import { migrateExample } from '../example/tables.ts';
+import { requireSchema } from '../schema.ts';
 import type { Context } from './context.ts';
-import { requireSchema } from './serve.ts';
 import { stopped } from './stopped.ts';
 
 export function entriesCommand(context: Context): Command {

@@ -15,10 +15,10 @@ import { jetStreamChannel } from '../outbox/jetstream-channel.ts';
 import { createRelay } from '../outbox/relay.ts';
 import { createListener } from '../http/listener.ts';
 import { createWorkerApp } from '../http/worker-app.ts';
+import { requireSchema } from '../schema.ts';
 import type { Context } from './context.ts';
 import { explainPort, parsePort } from './port.ts';
 import { processBus } from './process-bus.ts';
-import { requireSchema } from './serve.ts';
 import { stopped } from './stopped.ts';
 
 /** Collectors are on other hosts, and no label names a session. */

@@ -1,12 +1,10 @@
 /** `ledgerline serve`: a gateway in production, against servers of its own. */
 import { Command } from 'commander';
-import { LedgerlineError } from '../base/errors.ts';
 import { createLog } from '../base/log.ts';
-import type { Log } from '../base/log.ts';
 import { readServerConfig } from '../config.ts';
-import type { ServerConfig } from '../config.ts';
-import { compareSchema, migrate } from '../db/migrate.ts';
+import { migrate } from '../db/migrate.ts';
 import { createGateway } from '../gateway.ts';
+import { requireSchema } from '../schema.ts';
 import type { Context } from './context.ts';
 import { explainPort } from './port.ts';
 import { stopped } from './stopped.ts';
@@ -49,17 +47,4 @@ async function serve(context: Context, isMigrating: boolean): Promise<void> {
   log.info('draining');
   await gateway.stop();
   log.info('stopped');
-}
-
-/** Migrating is a step of a deploy, not a side effect of a start: the release that serves meanwhile may have to agree first. */
-export async function requireSchema(
-  { databaseUrl, databasePrepare }: Pick<ServerConfig, 'databaseUrl' | 'databasePrepare'>,
-  log: Log,
-): Promise<void> {
-  const { database, release } = await compareSchema(databaseUrl, log, { prepare: databasePrepare });
-  if (database === release) return;
-  throw new LedgerlineError(
-    'unavailable',
-    `the database is at migration ${database} and this release needs ${release}: run ledgerline migrate, or serve --migrate`,
-  );
 }

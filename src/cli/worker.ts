@@ -10,13 +10,13 @@ import { readWorkerConfig } from '../config.ts';
 import type { Environment } from '../config.ts';
 import { createListener } from '../http/listener.ts';
 import { createWorkerApp } from '../http/worker-app.ts';
+import { requireSchema } from '../schema.ts';
 import { loadAgent } from './agent-file.ts';
 import { createAgentHost } from './agent-host.ts';
 import type { Context } from './context.ts';
 import { DATA_FOLDER, readDevServer } from './dev-file.ts';
 import { explainPort, parsePort } from './port.ts';
 import { processBus } from './process-bus.ts';
-import { requireSchema } from './serve.ts';
 import { stopped } from './stopped.ts';
 
 /** Collectors are on other hosts, and no label names a session. */

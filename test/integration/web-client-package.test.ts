@@ -106,16 +106,3 @@ test.each(entries)('Node imports %s, and what it exports is what its source expo
   expect((JSON.parse(exported) as string[]).toSorted()).toEqual(Object.keys(module).toSorted());
   expect(Object.keys(module)).not.toEqual([]);
 });
-
-test('the server’s own package holds the page, and nothing of the library', () => {
-  const list = execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
-    cwd: root,
-    encoding: 'utf8',
-    stdio: ['ignore', 'pipe', 'ignore'],
-  });
-  const [{ files: own }] = JSON.parse(list) as [{ files: { path: string }[] }];
-  const paths = own.map(({ path }) => path);
-  expect(paths).toEqual(expect.arrayContaining(['dist/main.js', 'dist/page/index.html', 'LICENSE', 'README.md']));
-  expect(paths.filter((path) => /^dist\/page\/assets\/.+\.js$/.test(path))).not.toEqual([]);
-  expect(paths.filter((path) => path.includes('web-client'))).toEqual([]);
-});
