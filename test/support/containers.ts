@@ -21,8 +21,8 @@ export async function startPostgresContainer(): Promise<TestServer> {
     .withEnvironment({ POSTGRES_PASSWORD: 'test', POSTGRES_INITDB_ARGS: '--locale=C --encoding=UTF8' })
     .withCommand(['postgres', '-c', 'fsync=off', '-c', 'max_connections=300'])
     .withExposedPorts({ container: 5432, host: port })
-    // it starts twice: once to prepare itself, and then for good
-    .withWaitStrategy(Wait.forLogMessage(/ready to accept connections/, 2));
+    // a new one starts twice: once to prepare itself, where no network reaches it, and then for good
+    .withWaitStrategy(Wait.forSuccessfulCommand('pg_isready --host 127.0.0.1 --username postgres'));
   return hurtable(await container.start(), (host) => `postgres://postgres:test@${host}:${port}/postgres`);
 }
 

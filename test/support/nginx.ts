@@ -46,7 +46,7 @@ export async function startNginx(target: string, options: NginxOptions = {}): Pr
   };
 }
 
-function findNginx(): string {
+export function findNginx(): string {
   const nginx = onPath('nginx') ?? (installByApt('nginx') ? onPath('nginx') : undefined);
   if (nginx === undefined) throw new Error('the tests of proxies need an nginx: put nginx on the path');
   return nginx;
