@@ -9,6 +9,7 @@ import type { Context } from './context.ts';
 import { crashLabProcessCommand } from './crash-lab-process.ts';
 import { deliveriesCommand } from './deliveries.ts';
 import { devCommand } from './dev.ts';
+import { doctorCommand } from './doctor.ts';
 import { entriesCommand } from './entries.ts';
 import { migrateCommand } from './migrate.ts';
 import { playCommand } from './play.ts';
@@ -45,6 +46,7 @@ export async function run(argv: readonly string[], context: Context): Promise<Ex
     workerCommand,
     relayCommand,
     migrateCommand,
+    doctorCommand,
     appendCommand,
     playCommand,
     tailCommand,
@@ -76,7 +78,7 @@ function addCommand(parent: Command, command: Command): void {
 }
 
 const help = `
-append, play, tail, close, sessions, turns and revoke find their server by LEDGERLINE_URL and LEDGERLINE_TOKEN, or
+append, play, tail, close, sessions, turns, revoke and doctor find their server by LEDGERLINE_URL and LEDGERLINE_TOKEN, or
 LEDGERLINE_INTERNAL_URL and LEDGERLINE_KEY; with none of them set, by the development server that runs in this folder.
 
 Exit codes: 0 done, 1 failed, 2 wrong use.

@@ -29,7 +29,8 @@ async function run(commandLine: readonly string[], env: Record<string, string> =
 }
 
 describe('the command line', () => {
-  const commands = 'dev serve worker relay migrate append play tail close sessions turns deliveries token entries';
+  const commands =
+    'dev serve worker relay migrate doctor append play tail close sessions turns deliveries token entries';
   it.each(commands.split(' '))('helps with %s, with an example', async (command) => {
     const { code, stdout, stderr } = await run([command, '--help']);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -71,6 +72,9 @@ describe('the command line', () => {
     [['worker', 'agent.js', '--concurrency', '0'], 'It is a whole number from 1 to 1000'],
     [['worker', 'agent.js', '--name', 'two words'], 'It is 1 to 128 visible characters without spaces'],
     [['dev', '--port', '65536'], 'It is a port: 0 to 65535'],
+    [['doctor', 'ftp://events.test'], 'It is not an address, such as'],
+    [['doctor', '--origin', 'https://app.test/path'], 'something that is not an origin'],
+    [['doctor', '--session', 'a.b'], 'a session id is 1 to 128'],
     [['token', '--ttl', 'soon'], 'a number and s, m, h or d'],
     [['token', '--scope', 'all'], 'one or more of read, send, write, create'],
     [['token', '--scope', ''], 'one or more of read, send, write, create'],
@@ -91,6 +95,7 @@ describe('the command line', () => {
     [['token'], 'set LEDGERLINE_TOKEN_SECRET'],
     [['migrate'], 'DATABASE_URL is missing'],
     [['serve'], 'LEDGERLINE_INTERNAL_KEY is missing'],
+    [['doctor'], 'no address to look at: name it'],
     [['worker', 'agent.js'], 'DATABASE_URL is missing'],
     [['relay'], 'NATS_URL is missing'],
     [['deliveries'], 'DATABASE_URL is missing'],
