@@ -116,6 +116,8 @@ export const limits = {
   connectDeadlineMs: 5_000,
   queryDeadlineMs: 10_000,
   readinessDeadlineMs: 2_000,
+  /** How long a migration waits for a table: meanwhile whoever reads or appends waits behind it. */
+  migrationLockMs: 2_000,
 
   // pages
   pageRows: 1_000,

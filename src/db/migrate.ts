@@ -1,8 +1,9 @@
 /** Brings a database's schema up to this release: numbered files, forward only, each applied once in one transaction. */
 import { readdir, readFile } from 'node:fs/promises';
 import { LedgerlineError, toError } from '../base/errors.ts';
+import { limits } from '../base/limits.ts';
 import type { Log } from '../base/log.ts';
-import { connect, disconnect, isUnavailable, sqlState } from './postgres.ts';
+import { codeOf, connect, disconnect, isUnavailable, sqlState } from './postgres.ts';
 import type { ConnectOptions, Sql, TransactionSql } from './postgres.ts';
 
 /** Files that are numbered together, and the schema whose table `migration` says how far they were applied. */
@@ -70,7 +71,8 @@ async function onDatabase<Result>(place: Place, work: (sql: Sql) => Promise<Resu
     if (!isUnavailable(error)) throw error;
     // A server that answers is not away: a wrong password, or a database that is not there, is its own to tell.
     const isAway = sqlState(error) === undefined;
-    const why = isAway ? 'is away, so its schema could not be seen to' : `refused: ${toError(error).message}`;
+    const absence = `is away (${codeOf(error) ?? 'no answer'}), so its schema could not be seen to`;
+    const why = isAway ? absence : `refused: ${toError(error).message}`;
     throw new LedgerlineError('unavailable', `Postgres ${why}`, {}, error);
   } finally {
     await disconnect(sql, 1_000);
@@ -106,12 +108,27 @@ function apply(sql: Sql, set: MigrationSet, migration: Migration, log: Log): Pro
     await tx`select pg_advisory_xact_lock(${LOCK}::bigint)`;
     const now = await applied(tx, set);
     if (now >= migration.number) return now; // another process was first
-    await tx.unsafe(migration.text).simple();
+    // Behind a lock that is waited for, everybody else waits as well: for as long as a backup takes, if nothing ends it.
+    await tx`select set_config('lock_timeout', ${`${limits.migrationLockMs}ms`}::text, true)`;
+    await tx
+      .unsafe(migration.text)
+      .simple()
+      .catch((thrown: unknown) => {
+        throw sqlState(thrown) === '55P03' ? tableHeld(migration, thrown) : thrown;
+      });
     await tx`insert into ${tx(set.schema)}.migration (number, name) values (${migration.number}::int, ${migration.name})`;
     log.info({ migration: migration.name }, 'migration applied');
     return migration.number;
   });
 }
+
+const tableHeld = ({ name }: Migration, cause: unknown): LedgerlineError =>
+  new LedgerlineError(
+    'unavailable',
+    `${name} would change a table that somebody else holds, such as a backup; it was not applied: migrate again when that is over`,
+    {},
+    cause,
+  );
 
 async function applied(tx: TransactionSql, { schema }: MigrationSet): Promise<number> {
   // Not to_regclass(), which may still remember from before the lock that there is no such schema.

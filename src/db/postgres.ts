@@ -124,7 +124,8 @@ const unreachable = new Set([
  */
 const unavailable = /^(?:08|28|3D|53|57|58)|^25006$/;
 
-const codeOf = (error: unknown): string | undefined => {
+/** Of the server or of the socket: `57P03`, `ECONNREFUSED`. */
+export const codeOf = (error: unknown): string | undefined => {
   const code = error instanceof Error ? (error as { code?: unknown }).code : undefined;
   return typeof code === 'string' ? code : undefined;
 };

@@ -1,4 +1,8 @@
 /** The schema: applied once by anybody, explained in the catalog, and written down as it came out. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { silentLog } from '../../src/base/log.ts';
 import { migrate } from '../../src/db/migrate.ts';
@@ -68,6 +72,28 @@ describe('migrating', () => {
         fields: { database: 9999 },
       });
     } finally {
+      await database.drop();
+    }
+  });
+
+  it('gives up on a table that somebody reads for long, for all others would wait behind it', async () => {
+    const database = await freshDatabase();
+    const folder = await mkdtemp(join(tmpdir(), 'ledgerline-migration-'));
+    const set = { folder: pathToFileURL(`${folder}/`), schema: 'ledgerline' };
+    try {
+      await writeFile(join(folder, '9001_later.sql'), 'alter table ledgerline.event add column later int;');
+      await withSql(database.url, (sql) =>
+        sql.begin(async (tx) => {
+          await tx`lock table ledgerline.event in access share mode`;
+          await expect(migrate(database.url, silentLog, {}, set)).rejects.toMatchObject({
+            code: 'unavailable',
+            message: expect.stringContaining('9001_later.sql would change a table that somebody else holds') as unknown,
+          });
+        }),
+      );
+      expect(await migrate(database.url, silentLog, {}, set)).toMatchObject({ to: 9001 });
+    } finally {
+      await rm(folder, { recursive: true });
       await database.drop();
     }
   });

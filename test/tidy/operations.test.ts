@@ -2,8 +2,11 @@
 import { readdirSync } from 'node:fs';
 import { Registry } from 'prom-client';
 import { describe, expect, test } from 'vitest';
+import { accessLimits } from '../../src/base/access-limits.ts';
+import { deliveryLimits } from '../../src/base/delivery-limits.ts';
 import { createInboxMetrics, createRelayMetrics } from '../../src/base/delivery-metrics.ts';
 import { errorCodes } from '../../src/base/errors.ts';
+import { limits as base } from '../../src/base/limits.ts';
 import { createMetrics } from '../../src/base/metrics.ts';
 import { readModelConfig } from '../../src/cli/demo-agent-config.ts';
 import {
@@ -95,6 +98,19 @@ test('a metric is documented with its type and its labels', () => {
     return metricText(name, type ?? metric.constructor.name.toLowerCase(), labelNames ?? []);
   });
   expect(difference(documentedMetrics(document), real)).toEqual([]);
+});
+
+test('the connections that a process takes are documented, for whoever sets max_connections', () => {
+  const of = base;
+  const writes = of.lanes + of.soloConnections + of.turnConnections + of.settleConnections + of.stepConnections;
+  const endings = of.soloConnections;
+  const readiness = 1;
+  const reads = of.replayConnections + of.historyConnections + of.controlConnections + endings + readiness;
+  const gateway = writes + reads + accessLimits.revocationConnections;
+  const [said] = /a gateway takes up to[^.]+\./.exec(document.replaceAll(/\s+/g, ' ')) ?? [];
+  expect(said).toBe(
+    `a gateway takes up to ${gateway} connections, a worker ${writes}, a relay ${deliveryLimits.relayConnections}.`,
+  );
 });
 
 test('an error code is documented with what to do about it', () => {

@@ -40,6 +40,15 @@ it.each([
   });
 });
 
+it('an absence is told with what the network says, so that a wrong name is no wrong port', async () => {
+  const nowhere = url();
+  await new Promise((resolve) => server.close(resolve));
+  await expect(migrate(nowhere, silentLog)).rejects.toMatchObject({
+    code: 'unavailable',
+    message: 'Postgres is away (ECONNREFUSED), so its schema could not be seen to',
+  });
+});
+
 it.each([
   ['migrating', migrate],
   ['comparing', compareSchema],
