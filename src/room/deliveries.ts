@@ -17,9 +17,9 @@ export interface DeliveriesOptions {
 export class Deliveries {
   readonly #options: DeliveriesOptions;
   #delivered: Cursor;
-  /** Frames of the first broadcast that no sweep has begun to give out: the oldest of that sweep. */
-  #waiting: Buffer | undefined;
-  #given: { readonly oldest: Buffer | undefined; readonly last: Cursor } | undefined;
+  /** When the first broadcast was stamped that no sweep has begun to give out; its frames would outlast the tail's budget [I6]. */
+  #waitingMs: number | undefined;
+  #given: { readonly oldestMs: number | undefined; readonly last: Cursor } | undefined;
 
   constructor(options: DeliveriesOptions) {
     this.#options = options;
@@ -28,13 +28,13 @@ export class Deliveries {
 
   /** A broadcast continued the watermark. What comes without frames is not measured: nothing here tells when it was stamped. */
   heard(frames: Buffer | undefined): void {
-    this.#waiting ??= frames;
+    this.#waitingMs ??= frames && stampOf(frames);
   }
 
   /** A sweep begins; what is heard from now on is the next one's. */
   began(watermark: Cursor): void {
-    this.#given = { oldest: this.#waiting, last: watermark };
-    this.#waiting = undefined;
+    this.#given = { oldestMs: this.#waitingMs, last: watermark };
+    this.#waitingMs = undefined;
   }
 
   /** Every subscriber was given it, or its socket was full. */
@@ -46,7 +46,7 @@ export class Deliveries {
     // A restored database takes the watermark back: what is given out again has no news.
     if (given.last <= before || subscribers === 0) return;
     const { session, wall, log, metrics } = this.#options;
-    const lagMs = given.oldest === undefined ? undefined : wall() - stampOf(given.oldest);
+    const lagMs = given.oldestMs === undefined ? undefined : wall() - given.oldestMs;
     // A stamp has whole milliseconds and a clock is known to a fraction of one, so that it may lie a little ahead.
     if (lagMs !== undefined && !Number.isNaN(lagMs)) metrics.streamLagSeconds.observe(Math.max(0, lagMs) / 1_000);
     log.debug({ session, first: next(before), last: given.last, subscribers, lagMs }, 'delivered');

@@ -71,6 +71,17 @@ test('a sweep without news, without readers or without frames is not measured', 
   expect(measured.count).toBe(0);
 });
 
+test('frames are not kept until they are given out, nor behind that: a quiet room would hold its last ones', async () => {
+  const measured = await lags((deliveries) => {
+    const heard = frames(1, 50);
+    deliveries.heard(heard);
+    heard.fill(0);
+    deliveries.began(toCursor(1));
+    deliveries.ended(1);
+  });
+  expect(measured).toEqual({ count: 1, sum: 0.2 });
+});
+
 test('a stamp that lies a little ahead is no age below nothing', async () => {
   const measured = await lags((deliveries) => {
     deliveries.heard(frames(1, 251));
