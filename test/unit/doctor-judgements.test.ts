@@ -292,7 +292,14 @@ describe('a page of another origin', () => {
     [silence, allowing(origin), 'origin_refused'],
     [allowing(origin), allowing(`${origin}, *`), 'origin_doubled'],
   ])('answered %j and %j is %s', (preflight, read, name) => {
-    expect(judgeOrigin({ origin, preflight, read }).name).toBe(name);
+    expect(judgeOrigin({ url, origin, preflight, read }).name).toBe(name);
+  });
+
+  test('a page of the address’s own origin needs no permission, and suffers by two all the same', () => {
+    const own = { url: `${url}/prefix`, origin: url };
+    expect(judgeOrigin({ ...own, preflight: answer(204), read: answer(401) }).name).toBe('origin_allowed');
+    const doubled = allowing(`${url}, *`);
+    expect(judgeOrigin({ ...own, preflight: doubled, read: doubled }).name).toBe('origin_doubled');
   });
 });
 

@@ -1,6 +1,6 @@
 /** Who may: the clocks, the token, and the session to look at with whatever opens it. */
 import type { Outcome, Wire } from './call.ts';
-import { ask, bearer, said } from './call.ts';
+import { ask, bearer, problemOf, said } from './call.ts';
 import type { Examination, Tell } from './examination.ts';
 import { finding } from './finding.ts';
 import type { Finding } from './finding.ts';
@@ -65,7 +65,9 @@ export async function examineAccess(options: AccessOptions): Promise<Place | und
     await tell(refusedSession(made));
     return undefined;
   }
-  if (own !== undefined && described !== undefined && !isReached && patternsReach(token, own.id)) {
+  // Any other refusal is no word of a gateway that lacks the session; the stream tells more of it.
+  const isUnknown = described !== undefined && problemOf(described)?.code === 'session_unknown';
+  if (own !== undefined && isUnknown && patternsReach(token, own.id)) {
     await tell(twoDeployments(described));
     return undefined;
   }

@@ -4,6 +4,7 @@ import { finding } from './finding.ts';
 import type { Finding } from './finding.ts';
 
 export interface OriginSeen {
+  readonly url: string;
   readonly origin: string;
   readonly preflight: Outcome;
   readonly read: Outcome;
@@ -11,7 +12,7 @@ export interface OriginSeen {
 
 const ALLOW = 'access-control-allow-origin';
 
-export function judgeOrigin({ origin, preflight, read }: OriginSeen): Finding {
+export function judgeOrigin({ url, origin, preflight, read }: OriginSeen): Finding {
   const answers = [preflight, read].filter((outcome): outcome is Answer => outcome.kind === 'answer');
   const named = answers.map(({ headers }) => headers[ALLOW] ?? 'none');
   const doubled = named.find((value) => value.includes(','));
@@ -21,6 +22,10 @@ export function judgeOrigin({ origin, preflight, read }: OriginSeen): Finding {
       `the answer allows the origins ${doubled}: browsers take exactly one`,
       "let the gateway alone say it: no Access-Control headers of the proxy's own for /sessions (nginx: add_header; Caddy: header)",
     );
+  }
+  // Browsers ask nobody about a page of the very origin that it reads from.
+  if (new URL(url).origin === origin) {
+    return finding('origin_allowed', `pages of ${origin} may read: the address is of their own origin`);
   }
   const mayCarry = answers.every(({ headers }) => headers['access-control-allow-credentials'] === 'true');
   if (answers.length === 2 && named.every((value) => value === origin) && mayCarry) {

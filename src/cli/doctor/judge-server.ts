@@ -1,11 +1,9 @@
 /** Is there a gateway at the address, is it one of this protocol, and is it ready (pure)? */
+import { PROTOCOL_VERSION } from '../../http/observe.ts';
 import { isLedgerline, problemOf, said } from './call.ts';
 import type { Outcome } from './call.ts';
 import { finding, inWords } from './finding.ts';
 import type { Finding } from './finding.ts';
-
-/** The protocol that this release speaks. */
-const PROTOCOL = '1';
 
 export interface ServerSeen {
   readonly url: string;
@@ -28,12 +26,12 @@ export function judgeServer({ url, door }: ServerSeen): Finding {
         'let the proxy pass all headers of the answers (nginx: no proxy_hide_header; Caddy: no header_down -Ledgerline-Protocol)',
       );
     }
-    if (protocol === PROTOCOL) {
-      return finding('reachable', `${url} answers in protocol ${PROTOCOL}, within ${inWords(tookMs)}`);
+    if (protocol === PROTOCOL_VERSION) {
+      return finding('reachable', `${url} answers in protocol ${PROTOCOL_VERSION}, within ${inWords(tookMs)}`);
     }
     return finding(
       'protocol_differs',
-      `${url} speaks protocol ${String(protocol)}, this release ${PROTOCOL}`,
+      `${url} speaks protocol ${String(protocol)}, this release ${PROTOCOL_VERSION}`,
       'use the doctor of the release that serves there',
     );
   }

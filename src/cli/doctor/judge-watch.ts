@@ -57,7 +57,7 @@ function judgeCut(
     return finding(
       'cut_while_idle',
       `${cut}: a limit on how long an answer takes, or on the reader's own silence, for the gateway had just spoken`,
-      'raise it for /sessions/…/stream to an hour or more: HAProxy: timeout client and timeout server; Caddy: servers { timeouts { write 0 } }; load balancers of clouds: the timeout of the backend',
+      'raise it for /sessions/…/stream to an hour or more: HAProxy: timeout client and timeout server; Envoy: the timeout of the route; Caddy: servers { timeouts { write 0 } }; load balancers of clouds: the timeout of the backend',
     );
   }
   return finding(

@@ -58,6 +58,12 @@ export function listen({ clock, stop }: Wire, question: Question): Listening {
   };
   const parser = createParser({
     maxBufferSize: limits.payloadBytes * 2,
+    // It takes nothing more then, and throws at the next piece: what this is, is no stream of events.
+    onError: ({ type }) => {
+      if (type !== 'max-buffer-size-exceeded') return;
+      outgoing.destroy();
+      ended('a line without an end');
+    },
     onEvent: ({ event = 'event', id = '', data }) => void frames.push({ name: event, id, data, atMs: now() }),
   });
 
@@ -82,7 +88,7 @@ export function listen({ clock, stop }: Wire, question: Question): Listening {
     body.on('error', (error) => ended(reasonOf(error)));
     const decoder = new TextDecoder();
     body.on('data', (chunk: Buffer) => {
-      parser.feed(decoder.decode(chunk, { stream: true }));
+      if (end === undefined) parser.feed(decoder.decode(chunk, { stream: true }));
       changed();
     });
     changed();

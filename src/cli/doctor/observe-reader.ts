@@ -97,6 +97,7 @@ async function redeem(
 export async function observeOrigin(wire: Wire, url: string, origin: string): Promise<OriginSeen> {
   const asking = { 'access-control-request-method': 'GET', 'access-control-request-headers': 'authorization' };
   return {
+    url,
     origin,
     preflight: await ask(wire, { url, path: '/sessions', method: 'OPTIONS', headers: { origin, ...asking } }),
     read: await ask(wire, { url, path: '/sessions?limit=1', headers: { origin } }),
