@@ -33,7 +33,8 @@ export interface Server {
   start(): Promise<void>;
   /**
    * Drains, within `drainMs`: nobody new is let in, readers are told when to come back, requests in flight are answered, and
-   * the connections close. Never rejects, and may be called at any time, again and before the start, too.
+   * the connections close. Never rejects, and may be called at any time, again and before the start, too; a start that is
+   * under way, and its migration, is waited for first.
    */
   stop(): Promise<void>;
 }

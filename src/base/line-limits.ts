@@ -14,7 +14,7 @@ export const lineLimits = {
   heldLinesBytes: 256 * MiB,
   /** A stream on which nothing comes, not even a blank line, ends. */
   ingressIdleMs: 60_000,
-  /** A stream whose session has had too much waits so long, and is read no further; where that is not enough it ends. */
+  /** A stream whose session has had too much waits so long, and is read until as much waits as may; where that is not enough it ends. */
   rateWaitMs: 1_000,
 } as const;
 

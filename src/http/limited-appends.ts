@@ -17,8 +17,9 @@ export function limitedAppends(sessions: Sessions, limiter: Pick<Limiter, 'appen
 }
 
 /**
- * The same, for a stream, of which nothing more is read meanwhile: its producer feels a rate as backpressure, and is refused
- * only where it would have to wait for longer than it takes for an answer that does not come.
+ * The same, for a stream, of which no more is read meanwhile than may wait (`lineLimits.waitingLinesBytes`): its producer
+ * feels a rate as backpressure, and is refused only where it would have to wait for longer than it takes for an answer that
+ * does not come.
  */
 export function pacedAppends(
   sessions: Sessions,

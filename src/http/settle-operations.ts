@@ -5,7 +5,8 @@ import { failShape, finishShape, releaseShape, renewShape, steerShape, waitShape
 import { inputsShape, renewedTurnsShape, settledShape } from './turn-shape.ts';
 
 const settling = { 200: { description: 'It is settled.', contents: json(settledShape) } };
-const refusals = ['fenced', 'session_closed', 'session_deleted', 'session_busy'] as const;
+// Whatever became of its session, an attempt that owns nothing hears just that.
+const refusals = ['fenced', 'session_busy'] as const;
 
 export const renewOperation = {
   id: 'renewTurns',
@@ -21,6 +22,7 @@ export const steerOperation = {
   group: 'Workers',
   summary: 'Take the messages that may join the turn',
   scope: 'write',
+  isBlind: true,
   body: { contents: json(steerShape) },
   answers: { 200: { description: 'The messages, in order.', contents: json(inputsShape) } },
   refusals,
@@ -33,6 +35,7 @@ export const finishOperation = {
   description:
     'Appends the events and ends the turn in one transaction. Repeated by the same attempt it has the same answer.',
   scope: 'write',
+  isBlind: true,
   body: { contents: json(finishShape) },
   answers: settling,
   refusals: [...refusals, 'turn_over'],
@@ -44,6 +47,7 @@ export const failOperation = {
   summary: 'Say that an attempt failed',
   description: 'Ends the attempt, and the turn unless it may be tried again.',
   scope: 'write',
+  isBlind: true,
   body: { contents: json(failShape) },
   answers: settling,
   refusals,
@@ -55,6 +59,7 @@ export const waitOperation = {
   summary: 'Ask a person, and wait',
   description: 'Ends the attempt. When every question is decided, the turn is claimed again with the decisions.',
   scope: 'write',
+  isBlind: true,
   body: { contents: json(waitShape) },
   answers: settling,
   refusals: [...refusals, 'approval_conflict'],
@@ -66,6 +71,7 @@ export const releaseOperation = {
   summary: 'Give a turn back',
   description: 'Without counting the try: for a worker that is asked to end.',
   scope: 'write',
+  isBlind: true,
   body: { contents: json(releaseShape) },
   answers: settling,
   refusals,

@@ -5,13 +5,14 @@ import { doneShape } from './openapi/shapes.ts';
 import { beginningShape, journalShape, settledStepShape } from './step-answer.ts';
 import { modelShape, resolveShape, settleShape, startShape } from './step-shape.ts';
 
-const refusals = ['session_deleted', 'session_busy', 'fenced', 'step_conflict'] as const;
+const refusals = ['session_busy', 'fenced', 'step_conflict'] as const;
 
 export const journalOperation = {
   id: 'readJournal',
   group: 'Steps',
   summary: 'Read the journal of a turn',
   scope: 'read',
+  isBlind: true,
   answers: { 200: { description: 'Its steps, in order.', contents: json(journalShape) } },
   refusals: ['turn_unknown'],
 } as const satisfies Operation;
@@ -22,6 +23,7 @@ export const modelOperation = {
   summary: 'Journal the answer of a model',
   description: 'It reserves the indices of the calls that it asks for.',
   scope: 'write',
+  isBlind: true,
   body: { contents: json(modelShape) },
   answers: { 200: { description: 'The journal has it.', contents: json(settledStepShape) } },
   refusals,
@@ -34,9 +36,10 @@ export const startOperation = {
   description:
     'The answer says what to do: `run` it, `find` out whether it happened, `wait`, `use` what the journal has, or `stop`.',
   scope: 'write',
+  isBlind: true,
   body: { contents: json(startShape) },
   answers: { 200: { description: 'What to do.', contents: json(beginningShape) } },
-  refusals: [...refusals, 'session_closed'],
+  refusals,
 } as const satisfies Operation;
 
 export const settleOperation = {
@@ -47,7 +50,7 @@ export const settleOperation = {
   scope: 'write',
   body: { contents: json(settleShape) },
   answers: { 200: { description: 'The journal has an outcome.', contents: json(settledStepShape) } },
-  refusals: [...refusals, 'step_unknown'],
+  refusals: [...refusals, 'session_deleted', 'step_unknown'],
 } as const satisfies Operation;
 
 export const resolveOperation = {

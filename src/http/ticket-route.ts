@@ -28,8 +28,9 @@ export const ticketOperation = {
   group: 'Access',
   summary: 'Ask for a ticket',
   description:
-    'It opens the stream of the session for five minutes, in its address: `/sessions/run-42/stream?ticket=…`.',
+    'It opens the stream of the session for five minutes, in its address: `/sessions/run-42/stream?ticket=…`. Whether there is such a session is for the stream to say: a ticket may be had before it is created.',
   scope: 'read',
+  isBlind: true,
   body: { isOptional: true, contents: json(orderShape) },
   answers: { 201: { description: 'The ticket, and its end.', contents: json(ticketShape) } },
 } as const satisfies Operation;

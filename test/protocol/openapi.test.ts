@@ -49,6 +49,7 @@ describe.each(['public', 'internal'] as const)('of the %s listener', (listener) 
   });
 
   it('every operation refuses as it is described', async () => {
+    const misdescribed: string[] = [];
     for (const operation of apis[listener].operations) {
       if (operation.scope === undefined) continue;
       const { operationId: id, scope } = operation;
@@ -69,8 +70,14 @@ describe.each(['public', 'internal'] as const)('of the %s listener', (listener) 
           expectRefusal(await apis.public.sendWrong(id, foreign), 404, 'session_unknown');
         }
       }
+      if (listener === 'internal' && hasSession(operation)) {
+        // The key reaches what is not there, too: an operation that does not look says nothing of it.
+        const unknown = await apis.internal.sendWrong(id, { ...whole, path: { ...sent.path, session: freshId() } });
+        if (isUnknown(unknown) !== apis.internal.mentions(id, 'SessionUnknownProblem')) misdescribed.push(id);
+      }
       await expectMalformed(apis[listener], operation, sent);
     }
+    expect(misdescribed, 'whether they tell of a session that is not there').toEqual([]);
   });
 
   it('the members that a body must have are those that are described', async () => {
@@ -107,6 +114,8 @@ async function expectMalformed(api: DescribedApi, operation: DescribedOperation,
     expectRefusal(await api.sendWrong(id, { ...sent, query: { limit: 0 } }), 400, 'malformed', { where: 'limit' });
   }
 }
+
+const isUnknown = ({ body }: Answered): boolean => Object(body)['type'] === 'urn:ledgerline:problem:session_unknown';
 
 function expectRefusal({ body, status }: Answered, expected: number, code: string, fields: object = {}): void {
   expect(body).toMatchObject({ type: `urn:ledgerline:problem:${code}`, ...fields });

@@ -35,6 +35,8 @@ export interface DescribedApi {
   example(id: string): Readonly<Record<string, unknown>> | undefined;
   /** The members that an operation's JSON body must have. */
   requiredOf(id: string): readonly string[];
+  /** Whether an answer of the operation may have the shape. */
+  mentions(id: string, shape: string): boolean;
   /** Checks what is sent, too. */
   send(id: string, sent?: Sent): Promise<Answered>;
   /** The same of what is not as described: only the answer is checked. */
@@ -89,6 +91,7 @@ export async function describedApi(listener: ListenerName, url: string, credenti
     operations,
     example: (id) => bodyOf(id).examples?.[0] as Readonly<Record<string, unknown>> | undefined,
     requiredOf: (id) => bodyOf(id).required ?? [],
+    mentions: (id, shape) => JSON.stringify(find(id).responses).includes(`/${shape}"`),
     send(id, sent = {}) {
       const content = find(id).requestBody?.content;
       const schema = content?.[sent.headers?.['content-type'] ?? JSON_TYPE]?.schema;

@@ -6,7 +6,7 @@ import type { ListenerName } from '../../src/http/openapi/declaration.ts';
 import type { OpenApi } from '../../src/http/openapi/openapi.ts';
 import { style } from '../../src/http/openapi/page-style.ts';
 import { createCheck, operationsOf } from '../support/described-api.ts';
-import { startStubGateway } from '../support/stub-gateway.ts';
+import { KEY, startStubGateway } from '../support/stub-gateway.ts';
 import type { StubGateway } from '../support/stub-gateway.ts';
 import { readText } from '../tidy/sources.ts';
 
@@ -109,6 +109,16 @@ async function methodsOf(listener: ListenerName, path: string): Promise<string[]
   const allowed = response.headers.get('allow')?.split(', ') ?? [];
   return allowed.filter((method) => method !== 'HEAD' && method !== 'OPTIONS').toSorted();
 }
+
+it('a ticket is given for a session that is not there, and only a token may be told that one is out of its reach', async () => {
+  const asked = { method: 'POST', headers: { authorization: `Bearer ${KEY}` } };
+  expect((await fetch(`${gateway.internalUrl}/sessions/nowhere/tickets`, asked)).status).toBe(201);
+  const [ofKey, ofToken] = [documents.internal, documents.public].map(
+    ({ paths }) => paths['/sessions/{session}/tickets']?.['post']?.responses,
+  );
+  expect(ofKey?.['201']).toBeDefined();
+  expect([ofKey?.['404'], ofToken?.['404']]).toEqual([undefined, expect.anything()]);
+});
 
 it('a public listener tells nothing of the internal routes', () => {
   expect(JSON.stringify(documents.public)).not.toContain('/internal/');

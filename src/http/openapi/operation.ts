@@ -20,6 +20,8 @@ export interface Operation {
   readonly scope?: Scope;
   /** Whether a ticket in the address opens it, too. */
   readonly takesTicket?: true;
+  /** Asks nothing of the session itself: where the credential reaches it, the answer is the same whether it exists or not. */
+  readonly isBlind?: true;
   /** An object whose members are the parameters. */
   readonly query?: z.ZodObject;
   readonly headers?: z.ZodObject;

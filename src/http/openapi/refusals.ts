@@ -17,12 +17,13 @@ export function refusalsOf(declaration: Declaration, listener: ListenerName): Re
 }
 
 function* inherited({ method, path, operation }: Declaration, listener: ListenerName): Iterable<ErrorCode> {
-  const { scope, query, body } = operation;
+  const { scope, query, body, isBlind } = operation;
   if (path.includes(':') || query !== undefined || body !== undefined) yield 'malformed';
   if (body !== undefined) yield* ['too_large', 'too_deep', 'unsupported_media_type'] as const;
   if (scope === undefined) return;
   yield* ['unauthorized', 'unavailable', 'internal'] as const;
-  if (path.includes(':session')) yield 'session_unknown';
+  // The key reaches every session.
+  if (path.includes(':session') && !(isBlind === true && listener === 'internal')) yield 'session_unknown';
   // The key has every scope, and nobody counts how often it writes.
   if (listener === 'internal') return;
   yield 'forbidden';
