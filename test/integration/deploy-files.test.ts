@@ -86,7 +86,8 @@ describe('Compose', () => {
 
   test('opens the port of nginx alone, which reaches no store', () => {
     expect(Object.keys(services).filter((name) => services[name]?.ports !== undefined)).toEqual(['nginx']);
-    for (const store of ['postgres', 'nats']) expect(services[store]?.networks).not.toContain('public');
+    // nor do producers, who are on the internal network
+    for (const store of ['postgres', 'nats']) expect(services[store]?.networks).toEqual(['stores']);
     expect(services['nginx']?.networks).toEqual(['public']);
   });
 
@@ -97,6 +98,13 @@ describe('Compose', () => {
     }
   });
 
+  test.each(['compose.yaml', 'deploy/compose.yaml'])(
+    '%s asks Postgres where its first start does not answer',
+    (path) => {
+      expect(String(composeServices(path)['postgres']?.healthcheck?.test)).toContain('--host 127.0.0.1');
+    },
+  );
+
   test('at the root still starts the stores alone, with no variable set', () => {
     expect(Object.keys(composeServices('compose.yaml'))).toEqual(['postgres', 'nats']);
     expect(readDeployed('compose.yaml')).not.toContain(':?');
@@ -105,6 +113,12 @@ describe('Compose', () => {
 
 describe('Kubernetes', () => {
   test('applies every manifest that is there', () => expect(resources).toEqual(manifestFiles));
+
+  test('gives every process the settings that all share, such as that of a pooler', () => {
+    expect(workloads.filter(({ pod }) => pod.containers[0].envFrom?.[0]?.configMapRef.name !== 'ledgerline')).toEqual(
+      [],
+    );
+  });
 
   test.each(workloads)(
     '$name runs as the restricted standard wants, and gets no setting from the names of services',
