@@ -13,7 +13,7 @@ export function sizeBreaches(sources: readonly Source[]): string[] {
 
 export function nameBreaches(sources: readonly Source[]): string[] {
   return sources
-    .filter(({ path }) => !/^[a-z0-9]+(?:-[a-z0-9]+)*(?:\.(?:test|config))?\.tsx?$/.test(posix.basename(path)))
+    .filter(({ path }) => !/^[a-z0-9]+(?:-[a-z0-9]+)*(?:\.(?:test|config|d))?\.tsx?$/.test(posix.basename(path)))
     .map(({ path }) => `${path} is not in kebab-case`);
 }
 

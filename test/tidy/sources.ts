@@ -1,6 +1,6 @@
 /** The repository's text as the tidy rules see it. */
 import { readFileSync, readdirSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { join, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -11,11 +11,12 @@ export interface Source {
   readonly text: string;
 }
 
-/** Every file below a folder whose name ends in one of these ways. */
+/** Every file below a folder whose name ends in one of these ways; what was installed there is not ours. */
 export function readSources(folder: string, endings: readonly string[] = ['.ts', '.tsx']): Source[] {
   return readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && endings.some((ending) => entry.name.endsWith(ending)))
     .map((entry) => join(entry.parentPath, entry.name))
+    .filter((path) => !path.split(sep).includes('node_modules'))
     .toSorted()
     .map((path) => ({ path: relative(root, path).replaceAll('\\', '/'), text: readFileSync(path, 'utf8') }));
 }

@@ -8,27 +8,27 @@
  * the same cores with fsync on. One session has all rows, or they are even among 16 and 256. Rounds of the two sides alternate, after one
  * unmeasured round of each, and every figure is the median of its rounds; the ratio is taken within each round.
  *
- * Postgres as in `bench/database`, NATS as in `bench/broker`.
+ * Postgres as in `bench/services/database`, NATS as in `bench/services/broker`.
  */
 import { randomUUID } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
 import { DiscardPolicy, connect, nanos } from 'nats';
 import { Registry } from 'prom-client';
-import { sleep, systemClock } from '../src/base/clock.ts';
-import { createRelayMetrics } from '../src/base/delivery-metrics.ts';
-import { deliveryLimits } from '../src/base/delivery-limits.ts';
-import { limits } from '../src/base/limits.ts';
-import { silentLog } from '../src/base/log.ts';
-import { createPool } from '../src/db/pool.ts';
-import type { Pool } from '../src/db/pool.ts';
-import { shardOf } from '../src/outbox/add.ts';
-import type { DeliveryChannel } from '../src/outbox/delivery.ts';
-import { jetStreamChannel } from '../src/outbox/jetstream-channel.ts';
-import { createRelay } from '../src/outbox/relay.ts';
-import { openBroker } from './broker.ts';
-import { openDatabase } from './database.ts';
-import { median, rounded, spread } from './report.ts';
-import type { Report } from './report.ts';
+import { sleep, systemClock } from '../../src/base/clock.ts';
+import { createRelayMetrics } from '../../src/base/delivery-metrics.ts';
+import { deliveryLimits } from '../../src/base/delivery-limits.ts';
+import { limits } from '../../src/base/limits.ts';
+import { silentLog } from '../../src/base/log.ts';
+import { createPool } from '../../src/db/pool.ts';
+import type { Pool } from '../../src/db/pool.ts';
+import { shardOf } from '../../src/outbox/add.ts';
+import type { DeliveryChannel } from '../../src/outbox/delivery.ts';
+import { jetStreamChannel } from '../../src/outbox/jetstream-channel.ts';
+import { createRelay } from '../../src/outbox/relay.ts';
+import { openBroker } from '../services/broker.ts';
+import { openDatabase } from '../services/database.ts';
+import { median, rounded, spread } from '../report.ts';
+import type { Report } from '../report.ts';
 
 const payload = JSON.stringify({ key: 'v1:01JEXAMPLE0000000000000000:2', amount: 40, customer: '7731' });
 const countTo = (count: number): number[] => Array.from({ length: count }, (_, index) => index + 1);
@@ -86,7 +86,6 @@ export async function run({ quick }: { quick: boolean }): Promise<Report> {
   const rounds = quick ? 5 : 9;
   const deliveries = quick ? { one: 2_000, many: 10_000 } : { one: 5_000, many: 40_000 };
   const broker = await openBroker();
-  if (broker === undefined) throw new Error('this needs a nats-server on the path, or LEDGERLINE_BENCH_NATS_URL');
   const database = await openDatabase();
   const root = `bench-${randomUUID()}`;
   const pool = createPool({

@@ -12,28 +12,28 @@
  * a second, on a schedule that does not wait for the answers. Three rounds each, of which the median counts. More turns are
  * added until the 99th percentile of an append passes 100 ms or the schedule cannot be kept; Postgres runs on the same cores.
  *
- * Postgres as in `bench/database`, NATS as in `bench/broker`.
+ * Postgres as in `bench/services/database`, NATS as in `bench/services/broker`.
  */
 import { randomUUID } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
-import { systemClock } from '../src/base/clock.ts';
-import { limits } from '../src/base/limits.ts';
-import { silentLog } from '../src/base/log.ts';
-import { createMetrics } from '../src/base/metrics.ts';
-import type { Bus } from '../src/bus/bus.ts';
-import { localBus } from '../src/bus/local-bus.ts';
-import { natsBus } from '../src/bus/nats-bus.ts';
-import { createLedger } from '../src/ledger/postgres-ledger.ts';
-import { createSessions } from '../src/session/sessions.ts';
-import { createTurns } from '../src/turn/postgres-turns.ts';
-import { sessionWork } from '../src/turn/session-work.ts';
-import type { ClaimedTurn } from '../src/turn/turns.ts';
-import { defineAgent } from '../src/worker/define-agent.ts';
-import { createWorker } from '../src/worker/worker.ts';
-import { openBroker } from './broker.ts';
-import { openDatabase } from './database.ts';
-import { median, quantile, rounded, spread } from './report.ts';
-import type { Report } from './report.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { limits } from '../../src/base/limits.ts';
+import { silentLog } from '../../src/base/log.ts';
+import { createMetrics } from '../../src/base/metrics.ts';
+import type { Bus } from '../../src/bus/bus.ts';
+import { localBus } from '../../src/bus/local-bus.ts';
+import { natsBus } from '../../src/bus/nats-bus.ts';
+import { createLedger } from '../../src/ledger/postgres-ledger.ts';
+import { createSessions } from '../../src/session/sessions.ts';
+import { createTurns } from '../../src/turn/postgres-turns.ts';
+import { sessionWork } from '../../src/turn/session-work.ts';
+import type { ClaimedTurn } from '../../src/turn/turns.ts';
+import { defineAgent } from '../../src/worker/define-agent.ts';
+import { createWorker } from '../../src/worker/worker.ts';
+import { openBroker } from '../services/broker.ts';
+import { openDatabase } from '../services/database.ts';
+import { median, quantile, rounded, spread } from '../report.ts';
+import type { Report } from '../report.ts';
 
 const common = (url: string) => ({ url, log: silentLog, metrics: createMetrics(), clock: systemClock });
 
@@ -177,10 +177,10 @@ export async function run({ quick }: { quick: boolean }): Promise<Report> {
   try {
     const local = (): Bus => localBus(common(database.url));
     const root = `bench-${randomUUID()}`;
-    const shared = (): Bus => natsBus({ ...common(database.url), url: nats?.url ?? '', subjectRoot: root });
+    const shared = (): Bus => natsBus({ ...common(database.url), url: nats.url, subjectRoot: root });
     for (const debounceMs of [0, limits.debounceMs]) {
       const sides: [string, () => [Bus, Bus]][] = [
-        ...(nats === undefined ? [] : [['with NATS', () => [shared(), shared()]] as [string, () => [Bus, Bus]]]),
+        ['with NATS', () => [shared(), shared()]],
         ['without a wake-up', () => [local(), local()]],
       ];
       for (const [side, buses] of sides) {
@@ -217,7 +217,7 @@ export async function run({ quick }: { quick: boolean }): Promise<Report> {
       rows,
     };
   } finally {
-    await nats?.close();
+    await nats.close();
     await database.close();
   }
 }

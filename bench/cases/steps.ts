@@ -8,24 +8,24 @@
  * every figure is the median of its rounds; the ratio is taken within each round. A round has turns of its own, so that no side's
  * tables are younger. WAL is asked of the server, CPU is this process's alone.
  *
- * Postgres as in `bench/database`.
+ * Postgres as in `bench/services/database`.
  */
 import { randomUUID } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
-import { systemClock } from '../src/base/clock.ts';
-import { limits } from '../src/base/limits.ts';
-import { silentLog } from '../src/base/log.ts';
-import { createMetrics } from '../src/base/metrics.ts';
-import { localBus } from '../src/bus/local-bus.ts';
-import { connect, disconnect, transaction } from '../src/db/postgres.ts';
-import type { Sql, Statements } from '../src/db/postgres.ts';
-import { createLedger } from '../src/ledger/postgres-ledger.ts';
-import { createTurns } from '../src/turn/postgres-turns.ts';
-import { sessionWork } from '../src/turn/session-work.ts';
-import type { ClaimedTurn } from '../src/turn/turns.ts';
-import { openDatabase } from './database.ts';
-import { median, quantile, rounded, spread } from './report.ts';
-import type { Report } from './report.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { limits } from '../../src/base/limits.ts';
+import { silentLog } from '../../src/base/log.ts';
+import { createMetrics } from '../../src/base/metrics.ts';
+import { localBus } from '../../src/bus/local-bus.ts';
+import { connect, disconnect, transaction } from '../../src/db/postgres.ts';
+import type { Sql, Statements } from '../../src/db/postgres.ts';
+import { createLedger } from '../../src/ledger/postgres-ledger.ts';
+import { createTurns } from '../../src/turn/postgres-turns.ts';
+import { sessionWork } from '../../src/turn/session-work.ts';
+import type { ClaimedTurn } from '../../src/turn/turns.ts';
+import { openDatabase } from '../services/database.ts';
+import { median, quantile, rounded, spread } from '../report.ts';
+import type { Report } from '../report.ts';
 
 const intent = { tool: 'issue_refund', effect: 'transactional', args: { order: '7731', amount: 40 } } as const;
 const refund = (tx: Statements, key: string) =>
