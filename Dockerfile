@@ -25,7 +25,7 @@ LABEL org.opencontainers.image.title="Ledgerline" \
   org.opencontainers.image.licenses="Apache-2.0" \
   org.opencontainers.image.version="${VERSION}" \
   org.opencontainers.image.revision="${REVISION}"
-ENV NODE_ENV=production NODE_OPTIONS=--enable-source-maps
+ENV NODE_ENV=production
 WORKDIR /app
 COPY LICENSE package.json ./
 COPY sql sql
