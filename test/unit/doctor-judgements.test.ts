@@ -304,6 +304,8 @@ describe('a page of another origin', () => {
 });
 
 test('a producer’s line that is not acknowledged while its request goes on was held back', () => {
-  expect(judgeLines({ acknowledgedMs: 12, waitedMs: 2_000 }).name).toBe('lines_stream');
-  expect(judgeLines({ acknowledgedMs: undefined, waitedMs: 2_000 }).name).toBe('lines_held_back');
+  expect(judgeLines({ acknowledgedMs: 12, waitedMs: 2_000, instead: undefined }).name).toBe('lines_stream');
+  expect(judgeLines({ acknowledgedMs: undefined, waitedMs: 2_000, instead: undefined }).name).toBe('lines_held_back');
+  // A proxy that knows no such route, or a gateway that is away, holds nothing back.
+  expect(judgeLines({ acknowledgedMs: undefined, waitedMs: 2_000, instead: '404' }).name).toBe('lines_refused');
 });

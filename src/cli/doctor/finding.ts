@@ -82,6 +82,7 @@ export const severities = {
   // producers
   lines_stream: 'ok',
   lines_held_back: 'hint',
+  lines_refused: 'fault',
 } as const satisfies Record<string, Severity>;
 
 export type FindingName = keyof typeof severities;

@@ -6,13 +6,22 @@ export interface LinesSeen {
   /** From the first line to its acknowledgement, with the request still open; undefined if none came in time. */
   readonly acknowledgedMs: number | undefined;
   readonly waitedMs: number;
+  /** What came instead of an acknowledgement: another status, or why there was no answer. */
+  readonly instead: string | undefined;
 }
 
-export function judgeLines({ acknowledgedMs, waitedMs }: LinesSeen): Finding {
+export function judgeLines({ acknowledgedMs, waitedMs, instead }: LinesSeen): Finding {
   if (acknowledgedMs !== undefined) {
     return finding(
       'lines_stream',
       `a producer's line is acknowledged within ${inWords(acknowledgedMs)}, while its request goes on`,
+    );
+  }
+  if (instead !== undefined) {
+    return finding(
+      'lines_refused',
+      `a producer's stream of lines is answered ${instead}`,
+      'pass POST /internal/sessions/…/events on to the internal listener as it comes, with its content type',
     );
   }
   return finding(

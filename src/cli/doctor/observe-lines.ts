@@ -25,21 +25,22 @@ export function observeLines({ clock, stop }: Wire, { url, key, session }: Lines
       agent: false,
       headers: { ...bearer(key), 'content-type': 'application/x-ndjson' },
     });
-    const settle = (acknowledgedMs: number | undefined): void => {
+    const settle = (acknowledgedMs: number | undefined, instead?: string): void => {
       timer.cancel();
       stop.removeEventListener('abort', giveUp);
       outgoing.destroy();
-      resolve({ acknowledgedMs, waitedMs });
+      resolve({ acknowledgedMs, waitedMs, instead });
     };
     const giveUp = (): void => settle(undefined);
+    const fail = (thrown: Error): void => settle(undefined, `by no one: ${thrown.message}`);
     const timer = clock.after(waitedMs, giveUp);
     stop.addEventListener('abort', giveUp, { once: true });
-    // A request that fails was not acknowledged, whatever the reason.
-    outgoing.on('error', giveUp);
+    outgoing.on('error', fail);
     outgoing.on('response', (response) => {
+      if (response.statusCode !== 200) return settle(undefined, String(response.statusCode));
       let text = '';
       response.setEncoding('utf8');
-      response.on('error', giveUp);
+      response.on('error', fail);
       response.on('data', (piece: string) => {
         text += piece;
         if (text.includes('"counter":1')) settle(clock.now() - sentMs);
