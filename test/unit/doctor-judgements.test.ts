@@ -271,6 +271,7 @@ describe('a ticket', () => {
     [{ redeemed: { status: 200, setCookie: [] } }, ['ticket_opens', 'pass_lost', 'cookies_arrive']],
     [{ url: `${url}/prefix` }, ['ticket_opens', 'pass_unusable', 'cookies_arrive']],
     [{ url: 'http://events.test' }, ['ticket_opens', 'pass_unusable', 'cookies_arrive']],
+    [{ url: 'http://127.0.0.1:8080' }, ['ticket_opens', 'pass_elsewhere', 'cookies_arrive']],
     [{ redeemed: { status: 200, setCookie: [cookie] } }, ['ticket_opens', 'pass_insecure', 'cookies_arrive']],
     [{ origin: 'https://app.test' }, ['ticket_opens', 'pass_unusable', 'cookies_arrive']],
     [

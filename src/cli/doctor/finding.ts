@@ -74,6 +74,7 @@ export const severities = {
   pass_lost: 'fault',
   pass_unusable: 'fault',
   pass_insecure: 'hint',
+  pass_elsewhere: 'hint',
   cookies_arrive: 'ok',
   cookies_lost: 'fault',
   origin_allowed: 'ok',

@@ -2,6 +2,7 @@
 import { PASS_COOKIE } from '../../http/cookie.ts';
 import { said } from './call.ts';
 import type { Outcome } from './call.ts';
+import { isLoopback } from './deployment.ts';
 import { finding } from './finding.ts';
 import type { Finding } from './finding.ts';
 
@@ -64,10 +65,17 @@ function judgePass({ url, session, origin }: TicketSeen, setCookie: readonly str
     );
   }
   const isSecure = attributes.includes('secure');
+  if (isSecure && protocol === 'http:' && isLoopback(url)) {
+    return finding(
+      'pass_elsewhere',
+      `the cookie ${PASS_COOKIE} is Secure, for readers who come over TLS, and this address is the machine's own`,
+      'look at the address that readers have; where they come without TLS, LEDGERLINE_COOKIE_SECURE=false',
+    );
+  }
   if (isSecure && protocol === 'http:') {
     return finding(
       'pass_unusable',
-      `the cookie ${PASS_COOKIE} is Secure, and the address is not https: browsers do not send it (some do to localhost)`,
+      `the cookie ${PASS_COOKIE} is Secure, and the address is not https: browsers do not send it`,
       'serve over TLS; where there is none, LEDGERLINE_COOKIE_SECURE=false',
     );
   }
