@@ -233,6 +233,8 @@ describe('a quiet stream', () => {
     [{ arrivalsMs: [20, 30_020] }, 'sync_missing', 'nothing came for 30.0 s'],
     [{ arrivalsMs: [20] }, 'sync_missing', 'nothing came for 35.0 s'],
     [{ arrivalsMs: [20], end: cut(10_020) }, 'cut_while_idle', 'an idle limit below the 15.0 s'],
+    // the first sync may come early
+    [{ arrivalsMs: [20, 7_000], end: cut(12_000) }, 'cut_while_idle', '5.0 s after the last byte: a limit on how long'],
     // a sync had just come, so that it is no silence of the gateway's that was cut
     [
       { arrivalsMs: [20, 15_020], end: cut(20_000) },

@@ -22,8 +22,7 @@ export function judgeWatch({ watchedMs, arrivalsMs, end, farewell }: WatchSeen, 
       'try again',
     );
   }
-  const lastMs = arrivalsMs.at(-1) ?? 0;
-  if (end !== undefined) return judgeCut(end, lastMs, times);
+  if (end !== undefined) return judgeCut(end, arrivalsMs, times);
   const silenceMs = longestSilence([0, ...arrivalsMs, watchedMs]);
   if (silenceMs > times.syncMs + times.syncSlackMs) {
     return finding(
@@ -41,10 +40,12 @@ export function judgeWatch({ watchedMs, arrivalsMs, end, farewell }: WatchSeen, 
 /** Whose clock it was: one that began anew with every sync, or one that did not. */
 function judgeCut(
   { atMs, why }: { atMs: number; why: string },
-  lastMs: number,
+  arrivalsMs: readonly number[],
   { syncMs, syncSlackMs }: Times,
 ): Finding {
-  const silentMs = atMs - lastMs;
+  const silentMs = atMs - (arrivalsMs.at(-1) ?? 0);
+  // A longer silence than the last one was let pass.
+  const wasLonger = longestSilence([0, ...arrivalsMs]) > silentMs;
   const cut = `a quiet stream was cut after ${inWords(atMs)} (${why}), ${inWords(silentMs)} after the last byte`;
   if (silentMs > syncMs + syncSlackMs) {
     return finding(
@@ -53,7 +54,7 @@ function judgeCut(
       'let the proxy pass on what it gets, at once (nginx: proxy_buffering off; Caddy: flush_interval -1)',
     );
   }
-  if (atMs > syncMs) {
+  if (atMs > syncMs || wasLonger) {
     return finding(
       'cut_while_idle',
       `${cut}: a limit on how long an answer takes, or on the reader's own silence, for the gateway had just spoken`,
