@@ -64,12 +64,13 @@ export async function abuseStage(): Promise<AbuseStage> {
       let now = before;
       const isBack = async (): Promise<boolean> => {
         now = await level();
-        return now.handles <= before.handles + HANDLES_ASTRAY && now.heap <= before.heap + HEAP_ASTRAY;
+        const isHeld = now.handles > before.handles + HANDLES_ASTRAY || now.heap > before.heap + HEAP_ASTRAY;
+        // Pages go back to the system a while after their objects, and Node 24 takes longer over that than Node 20.
+        return !isHeld && now.resident < before.resident + RESIDENT_ASTRAY;
       };
       await eventually('its memory and its handles are back', isBack, 60_000).catch((error: unknown) => {
         throw new Error(`from ${JSON.stringify(before)} to ${JSON.stringify(now)}`, { cause: error });
       });
-      expect(now.resident).toBeLessThan(before.resident + RESIDENT_ASTRAY);
     },
     async peakOf(work) {
       let peak = 0;
