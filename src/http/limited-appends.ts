@@ -2,6 +2,7 @@
 import type { Limiter } from '../access/limiter.ts';
 import type { Clock } from '../base/clock.ts';
 import { lineLimits } from '../base/line-limits.ts';
+import { bytesOf } from '../session/append.ts';
 import type { Sessions } from '../session/sessions.ts';
 
 /** The same sessions; an append of one that has had too much is `rate_limited`, and nothing of it is stored. */
@@ -9,8 +10,7 @@ export function limitedAppends(sessions: Sessions, limiter: Pick<Limiter, 'appen
   return {
     ...sessions,
     async append(request) {
-      const bytes = request.events.reduce((sum, event) => sum + event.bytes, 0);
-      limiter.append(request.session, request.events.length, bytes);
+      limiter.append(request.session, request.events.length, bytesOf(request.events));
       return sessions.append(request);
     },
   };

@@ -4,6 +4,7 @@ import type { Log } from '../base/log.ts';
 import type { Metrics } from '../base/metrics.ts';
 import type { NewEvent } from '../event/event.ts';
 import type { Outcome } from '../ledger/ledger.ts';
+import { bytesOf } from '../session/append.ts';
 import type { AppContext } from './context.ts';
 
 export interface LineWatch {
@@ -24,7 +25,7 @@ export function watchLines(c: AppContext, session: string, metrics: Metrics, log
       last = range.last;
       lines += events.length;
       metrics.lines.inc(events.length);
-      metrics.lineBytes.inc(events.reduce((sum, event) => sum + event.bytes, 0));
+      metrics.lineBytes.inc(bytesOf(events));
       const { transaction } = range;
       log.debug({ requestId, session, first: range.first, last, transaction, traceId }, 'appended');
     },
