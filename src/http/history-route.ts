@@ -52,19 +52,17 @@ export const historyOperation = {
   refusals: ['session_deleted'],
 } as const satisfies Operation;
 
-export function historyRoute(sessions: Pick<Sessions, 'history' | 'describe'>): SessionHandler {
+export function historyRoute(sessions: Pick<Sessions, 'history'>): SessionHandler {
   return async (c, { session }) => {
     const range = readRange(c);
-    const page = await sessions.history(session, range);
-    // After the page, so that no event of it lies beyond the head that stands beside it.
-    const row = await sessions.describe(session);
-    if (row === undefined) throw sessionUnknown();
-    if (row.state === 'deleted') throw sessionDeleted();
+    const { head, ...page } = await sessions.history(session, range);
+    if (head === undefined) throw sessionUnknown();
+    if (head.state === 'deleted') throw sessionDeleted();
     const facts: Omit<z.infer<typeof historyShape>, 'events'> = {
       first: page.first ?? null,
       last: page.last ?? null,
-      head: row.head,
-      floor: row.floor,
+      head: head.head,
+      floor: head.floor,
     };
     // The envelopes are texts and stay as they are [I2].
     const body = `{"events":[${page.events.join(',')}],${JSON.stringify(facts).slice(1)}`;

@@ -71,6 +71,8 @@ export interface HistoryPage {
   readonly events: readonly string[];
   readonly first: Sequence | undefined;
   readonly last: Sequence | undefined;
+  /** Of the moment in which the page was read; undefined when there is no such session. */
+  readonly head: Head | undefined;
 }
 
 export interface SessionRow extends Head {

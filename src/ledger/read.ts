@@ -1,8 +1,10 @@
 /** Pages of events: laid out by Postgres into one text, cut by rows and by bytes before a payload is fetched. */
 import { limits } from '../base/limits.ts';
 import { START, toCursor, toSequence } from '../event/sequence.ts';
-import type { Cursor } from '../event/sequence.ts';
+import type { Cursor, Sequence } from '../event/sequence.ts';
 import type { Sql } from '../db/postgres.ts';
+import { toHead } from './head.ts';
+import type { HeadRow } from './head.ts';
 import type { HistoryPage, HistoryRange, Layout, Page } from './ledger.ts';
 
 /**
@@ -64,12 +66,15 @@ function detached(view: Buffer): Buffer {
   return view.length * 2 < view.buffer.byteLength ? Buffer.from(view) : view;
 }
 
-interface HistoryRow {
-  readonly sequence: number;
+interface HistoryRow extends HeadRow {
+  readonly sequence: number | null;
   readonly event: string;
 }
 
-/** A page of history in either direction, in ascending order. */
+/**
+ * A page of history in either direction, in ascending order. The head comes with it in one statement, so of one moment:
+ * with a head that was read later, an empty page told its reader that what was stored in between had been seen.
+ */
 export async function readHistory(sql: Sql, session: string, range: HistoryRange): Promise<HistoryPage> {
   const isBackward = range.after === undefined && range.before !== undefined;
   const order = isBackward ? sql`desc` : sql`asc`;
@@ -86,15 +91,23 @@ export async function readHistory(sql: Sql, session: string, range: HistoryRange
       select c.*, row_number() over nearest as place, sum(c.bytes) over nearest as bytes_so_far
         from candidate c
       window nearest as (order by c.sequence ${order} rows unbounded preceding)
+    ), taken as (
+      select e.sequence, ${envelope(sql)} as event
+        from measured e
+       where e.bytes_so_far <= ${limits.historyBytes}::int or e.place = 1
     )
-    select e.sequence, ${envelope(sql)} as event
-      from measured e
-     where e.bytes_so_far <= ${limits.historyBytes}::int or e.place = 1
-     order by e.sequence`;
-  const [first, last] = [rows.at(0), rows.at(-1)];
+    select h.session, h.last_sequence, h.floor, h.state, t.sequence, t.event
+      from ledgerline.session_head h left join taken t on true
+     where h.session = ${session}::text
+     order by t.sequence`;
+  const [first] = rows;
+  const taken = rows.filter(({ sequence }) => sequence !== null);
+  const numberOf = (row: HistoryRow | undefined): Sequence | undefined =>
+    typeof row?.sequence === 'number' ? toSequence(row.sequence) : undefined;
   return {
-    events: rows.map((row) => row.event),
-    first: first && toSequence(first.sequence),
-    last: last && toSequence(last.sequence),
+    events: taken.map(({ event }) => event),
+    first: numberOf(taken.at(0)),
+    last: numberOf(taken.at(-1)),
+    head: first && toHead(first),
   };
 }

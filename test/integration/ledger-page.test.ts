@@ -247,7 +247,37 @@ describe('history', () => {
     const between = await ledger.history(session, { after: toCursor(3), before: toCursor(6), limit: 9 });
     expect(sequencesOf(between)).toEqual([4, 5]);
     const nothing = await ledger.history(session, { after: toCursor(10), limit: 9 });
-    expect(nothing).toEqual({ events: [], first: undefined, last: undefined });
+    expect(nothing).toEqual({
+      events: [],
+      first: undefined,
+      last: undefined,
+      head: { head: 10, floor: 0, state: 'open' },
+    });
+  });
+
+  it('of a session that nobody created has neither events nor a head', async () => {
+    expect(await ledger.history('nobody', { limit: 9 })).toEqual({
+      events: [],
+      first: undefined,
+      last: undefined,
+      head: undefined,
+    });
+  });
+
+  it('ends where its head is, whatever is appended meanwhile', async () => {
+    for (const session of [await aSession(), await aSession(), await aSession()]) {
+      let isOver = false;
+      const pages = countTo(4).map(async () => {
+        while (!isOver) {
+          const newest = { before: toCursor(Number.MAX_SAFE_INTEGER), limit: 3 };
+          const { last, head } = await ledger.history(session, newest);
+          expect(last ?? 0).toBe(head?.head);
+        }
+      });
+      for (let count = 0; count < 50; count += 1) await ledger.append({ session, events: [anEvent('x')] });
+      isOver = true;
+      await Promise.all(pages);
+    }
   });
 
   it('is bounded in bytes, nearest first, and has at least one event', async () => {

@@ -143,6 +143,7 @@ export function workerWorld(definition: Partial<AgentDefinition>, options: Parti
         events: [JSON.stringify({ sequence: 1, type: 'asked', data: range })],
         first: undefined,
         last: undefined,
+        head: undefined,
       }),
   };
 

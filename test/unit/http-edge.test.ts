@@ -274,7 +274,12 @@ describe('a machine', () => {
       sessions: {
         history(_, range) {
           asked.push(range);
-          return Promise.resolve({ events, first: 1 as never, last: 2 as never });
+          return Promise.resolve({
+            events,
+            first: 1 as never,
+            last: 2 as never,
+            head: openHead,
+          });
         },
       },
     });
