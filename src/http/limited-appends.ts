@@ -1,6 +1,7 @@
 /** Appends within the rates of their session, on whichever route they come. */
 import type { Limiter } from '../access/limiter.ts';
 import type { Clock } from '../base/clock.ts';
+import { toError } from '../base/errors.ts';
 import { lineLimits } from '../base/line-limits.ts';
 import { bytesOf } from '../session/append.ts';
 import type { Sessions } from '../session/sessions.ts';
@@ -9,8 +10,12 @@ import type { Sessions } from '../session/sessions.ts';
 export function limitedAppends(sessions: Sessions, limiter: Pick<Limiter, 'append'>): Sessions {
   return {
     ...sessions,
-    async append(request) {
-      limiter.append(request.session, request.events.length, bytesOf(request.events));
+    append(request) {
+      try {
+        limiter.append(request.session, request.events.length, bytesOf(request.events));
+      } catch (thrown) {
+        return Promise.reject(toError(thrown));
+      }
       return sessions.append(request);
     },
   };

@@ -100,7 +100,7 @@ export function createCommitGroup(options: CommitGroupOptions): CommitGroup {
     return lane;
   }
 
-  function enqueue(request: AppendRequest): Promise<Outcome> {
+  function enqueue(request: AppendRequest, answer: Pending['answer'], fail: Pending['fail']): void {
     assertSeparable(request);
     if (isStopping) throw new LedgerlineError('draining', 'this server is going away; nothing was stored');
     const lane = laneOf(request.session);
@@ -108,11 +108,11 @@ export function createCommitGroup(options: CommitGroupOptions): CommitGroup {
     if (lane.appends >= bounds.laneQueueAppends || lane.bytes + bytes > bounds.laneQueueBytes) {
       throw new LedgerlineError('unavailable', 'too many appends are waiting; nothing was stored');
     }
-    return new Promise((resolve, reject) => lane.add({ request, bytes, answer: resolve, fail: reject }));
+    lane.add({ request, bytes, answer, fail });
   }
 
   return {
-    append: async (request) => enqueue(request),
+    append: (request) => new Promise((resolve, reject) => enqueue(request, resolve, reject)),
     async stop() {
       isStopping = true;
       try {
