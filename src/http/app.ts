@@ -30,7 +30,7 @@ import { limitedAppends, pacedAppends } from './limited-appends.ts';
 import { messageOperation, messageRoute } from './message-route.ts';
 import { ndjsonRoute } from './ndjson-route.ts';
 import { observe } from './observe.ts';
-import type { Observer } from './observe.ts';
+import type { Before, Observer } from './observe.ts';
 import { mountDescription } from './openapi/description-route.ts';
 import { guarded } from './openapi/operation.ts';
 import type { PageFiles } from './page-files.ts';
@@ -100,8 +100,7 @@ export function createApps(dependencies: AppDependencies): Apps {
   const common: Common = { ...dependencies, limiter, revocations, tickets, isDraining: () => draining.aborted };
   const stream = streamRoute(common);
 
-  const publicApp = createApp(common);
-  publicApp.use('*', cors(allowedOrigins));
+  const publicApp = createApp(common, cors(allowedOrigins));
   const shared = mountShared(publicApp, common, stream, publicEntrance);
   mountPage(publicApp, dependencies.page);
   mountDescription(publicApp, 'public', clock);
@@ -137,9 +136,9 @@ export function createApps(dependencies: AppDependencies): Apps {
 
 type Common = AppDependencies & Observer & Pick<Access, 'tickets'> & Pick<AccessOptions, 'limiter' | 'revocations'>;
 
-function createApp(observer: Observer): App {
+function createApp(observer: Observer, before?: Before): App {
   const app: App = new Hono<AppEnvironment>();
-  observe(app, observer);
+  observe(app, observer, before);
   return app;
 }
 

@@ -1,8 +1,8 @@
 /** From a request to whoever makes it: by what it presents, on which listener, and whether that still holds. */
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { hash, timingSafeEqual } from 'node:crypto';
 import type { Limiter } from '../access/limiter.ts';
 import type { Revocations } from '../access/revocations.ts';
-import { LedgerlineError } from '../base/errors.ts';
+import { LedgerlineError, toError } from '../base/errors.ts';
 import { internalCredential } from './auth.ts';
 import type { Credential } from './auth.ts';
 import type { AppContext } from './context.ts';
@@ -11,8 +11,8 @@ import type { CookieRules } from './cookie.ts';
 import type { Redeemed, Tickets } from './ticket.ts';
 import type { VerifyToken } from './token-verifier.ts';
 
-/** Rejects with `unauthorized`. */
-export type Authenticate = (c: AppContext) => Promise<Credential>;
+/** Rejects with `unauthorized`. A promise only where something has to be waited for, or went wrong. */
+export type Authenticate = (c: AppContext) => Credential | Promise<Credential>;
 
 /** Readers: a token in the header; or in a cookie, which may look and never touch, so that no other page can act by it. */
 export function tokenAuthentication(verify: VerifyToken, allowedOrigins: readonly string[]): Authenticate {
@@ -32,12 +32,14 @@ export function tokenAuthentication(verify: VerifyToken, allowedOrigins: readonl
 /** Producers and operators: the key. */
 export function keyAuthentication(key: string): Authenticate {
   const expected = digest(key);
-  return async (c) => {
-    // Digests have one length, which a comparison in constant time needs.
-    if (!timingSafeEqual(digest(bearer(c.req.header('authorization'))), expected)) {
+  const isKey = (header: string | undefined): boolean => timingSafeEqual(digest(bearer(header)), expected);
+  return (c) => {
+    try {
+      if (isKey(c.req.header('authorization'))) return internalCredential;
       throw new LedgerlineError('unauthorized', 'this is not the internal key');
+    } catch (thrown) {
+      return Promise.reject(toError(thrown));
     }
-    return internalCredential;
   };
 }
 
@@ -100,7 +102,8 @@ function isOwnPage(c: AppContext, allowed: ReadonlySet<string>): boolean {
   return URL.canParse(origin) && new URL(origin).host === new URL(c.req.url).host;
 }
 
-const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
+/** Of one length, which a comparison in constant time needs. */
+const digest = (text: string): Buffer => hash('sha256', text, 'buffer');
 
 /** The word behind `Bearer` in an `Authorization` header. */
 export function bearer(header: string | undefined): string {

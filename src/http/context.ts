@@ -3,24 +3,28 @@ import type { Http2Bindings, HttpBindings } from '@hono/node-server';
 import type { Context, Hono } from 'hono';
 import type { Traceparent } from '../event/trace.ts';
 
+/** What is noted of a request for its answer and for its line in the log. */
+export interface Notes {
+  /** Names this request in the log and in an `internal` problem. */
+  readonly requestId: string;
+  /** The pattern, never the path: a closed set of labels. */
+  route: string;
+  session: string | undefined;
+  /** What every answer of this request carries. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** What the caller says of the trace that this belongs to, and its id for the log. */
+  readonly traceparent: Traceparent | undefined;
+  readonly traceId: string | undefined;
+  /** What this request's line in the log also tells: sequences and ids, never a payload. */
+  facts: Readonly<Record<string, string | number | undefined>> | undefined;
+  /** Of an answer that was written to the socket past Hono. */
+  status: number | undefined;
+}
+
 export interface AppEnvironment {
   Bindings: HttpBindings | Http2Bindings;
-  Variables: {
-    /** Names this request in the log and in an `internal` problem. */
-    requestId: string;
-    /** The pattern, never the path: a closed set of labels. */
-    route: string;
-    session: string;
-    /** What every answer of this request carries. */
-    headers: Readonly<Record<string, string>>;
-    /** What the caller says of the trace that this belongs to, and its id for the log. */
-    traceparent: Traceparent | undefined;
-    traceId: string | undefined;
-    /** What this request's line in the log also tells: sequences and ids, never a payload. */
-    facts: Readonly<Record<string, string | number | undefined>> | undefined;
-    /** Of an answer that was written to the socket past Hono. */
-    status: number | undefined;
-  };
+  /** One object: a variable of Hono is a look-up in a map, which grows with each. */
+  Variables: { notes: Notes };
 }
 
 export type App = Hono<AppEnvironment>;

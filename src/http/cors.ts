@@ -1,12 +1,11 @@
 /** Which pages of other origins may read answers: those on the list, each named exactly, never `*`. */
-import type { MiddlewareHandler } from 'hono';
-import type { AppEnvironment } from './context.ts';
+import type { Before } from './observe.ts';
 
 const PREFLIGHT_SECONDS = 600;
 
-export function cors(allowedOrigins: readonly string[]): MiddlewareHandler<AppEnvironment> {
+export function cors(allowedOrigins: readonly string[]): Before {
   const allowed = new Set(allowedOrigins);
-  return async (c, next) => {
+  return (c) => {
     // Also on an answer without the other headers: a cache must not hand it to an origin that may [spec: Fetch, 3.3.5].
     c.header('Vary', 'Origin');
     const origin = c.req.header('origin');
@@ -16,8 +15,8 @@ export function cors(allowedOrigins: readonly string[]): MiddlewareHandler<AppEn
       c.header('Access-Control-Allow-Credentials', 'true');
       c.header('Access-Control-Expose-Headers', 'Ledgerline-Protocol, Preference-Applied, Retry-After');
     }
-    if (c.req.method !== 'OPTIONS' || c.req.header('access-control-request-method') === undefined) return next();
-    c.set('route', 'preflight');
+    if (c.req.method !== 'OPTIONS' || c.req.header('access-control-request-method') === undefined) return undefined;
+    c.get('notes').route = 'preflight';
     if (isAllowed) {
       c.header('Access-Control-Allow-Methods', 'GET, POST, DELETE');
       c.header('Access-Control-Allow-Headers', 'Authorization, Content-Type, Last-Event-ID, Prefer, Traceparent');

@@ -2,6 +2,7 @@
 import { LedgerlineError } from '../base/errors.ts';
 import type { App, Handler } from './context.ts';
 import type { Declaration, Method } from './openapi/declaration.ts';
+import { observed } from './observe.ts';
 import type { Described } from './openapi/operation.ts';
 
 const declarations = new WeakMap<App, Declaration[]>();
@@ -26,12 +27,12 @@ export function mountApart(app: App, pattern: string, handlers: Readonly<Partial
   const get = byMethod.get('GET');
   if (get !== undefined) byMethod.set('HEAD', get);
   const allowed = [...byMethod.keys(), 'OPTIONS'].toSorted().join(', ');
-  app.all(pattern, (c) => {
-    c.set('route', pattern);
+  const dispatch: Handler = (c) => {
     const handler = byMethod.get(c.req.method);
     if (handler !== undefined) return handler(c);
     c.header('Allow', allowed);
     if (c.req.method === 'OPTIONS') return c.body(null, 204);
     throw new LedgerlineError('method_not_allowed', `this route takes ${allowed}`);
-  });
+  };
+  app.all(pattern, observed(app, pattern, dispatch));
 }

@@ -55,7 +55,7 @@ export function mountLab(app: App, options: LabOptions): void {
   mountApart(app, '/lab/faults', {
     POST: gate('write', async (c, credential) => {
       const { fault, session } = shapedBody(faultShape, await readJsonBody(c, 'bodyBytes'));
-      c.set('session', session);
+      c.get('notes').session = session;
       await options.requireReach(credential, session);
       await commit(fault, session, options);
       return c.json({}, 202);

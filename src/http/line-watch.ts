@@ -14,7 +14,8 @@ export interface LineWatch {
 }
 
 export function watchLines(c: AppContext, session: string, metrics: Metrics, log: Log): LineWatch {
-  const { requestId, traceId } = c.var;
+  const notes = c.get('notes');
+  const { requestId, traceId } = notes;
   let first: number | undefined;
   let last = 0;
   let lines = 0;
@@ -33,7 +34,7 @@ export function watchLines(c: AppContext, session: string, metrics: Metrics, log
       metrics.lineStreams.dec();
       if (typeof why !== 'string') metrics.refusals.inc({ code: why.code });
       const end = typeof why === 'string' ? why : why.code;
-      c.set('facts', { end, lines, ...(first === undefined ? {} : { first, last }) });
+      notes.facts = { end, lines, ...(first === undefined ? {} : { first, last }) };
     },
   };
 }

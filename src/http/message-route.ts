@@ -76,10 +76,10 @@ export function messageRoute(turns: Pick<Turns, 'request'>, readJsonBody: ReadJs
   return async (c, { session, credential }) => {
     const message = shapedBody(messageShape, await readJsonBody(c, 'bodyBytes'));
     requireSize('contentBytes', JSON.stringify(message.content));
-    const traceparent = c.get('traceparent');
+    const traceparent = c.get('notes').traceparent;
     const sent = await turns.request({ session, ...message, by: credential.subject, traceparent });
     const { sequence, state, isRepeat } = sent;
-    c.set('facts', { sequence });
+    c.get('notes').facts = { sequence };
     return c.json({ sequence, state } satisfies z.infer<typeof acceptedShape>, isRepeat ? 200 : 201);
   };
 }

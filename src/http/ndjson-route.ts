@@ -44,11 +44,12 @@ export function ndjsonRoute(options: NdjsonOptions): SessionHandler {
     await requirePlace(options, session, producer, counter);
     const outgoing = c.env.outgoing as ServerResponse;
     const release = outlastRequest(outgoing.req.socket);
-    const answer = openNdjsonAnswer(outgoing, c.get('headers'), clock);
-    c.set('status', 200);
+    const notes = c.get('notes');
+    const answer = openNdjsonAnswer(outgoing, notes.headers, clock);
+    notes.status = 200;
     const intake = createIntake({ incoming: outgoing.req, draining, clock, held });
     const watch = watchLines(c, session, metrics, log);
-    const place = { session, producer, counter, traceparent: c.get('traceparent') };
+    const place = { session, producer, counter, traceparent: notes.traceparent };
     const ending = await storeAll(options, place, intake, answer, watch).catch((thrown: unknown): Ending => ({
       kind: 'refused',
       error: told(thrown),
@@ -56,7 +57,7 @@ export function ndjsonRoute(options: NdjsonOptions): SessionHandler {
     intake.stop();
     watch.ended(ending.kind === 'refused' ? ending.error : ending.kind);
     if (ending.kind === 'refused') logFault(log, ending.error, c);
-    answer.end(lastLine(ending, c.get('requestId')));
+    answer.end(lastLine(ending, notes.requestId));
     release();
     return RESPONSE_ALREADY_SENT;
   };

@@ -81,7 +81,7 @@ export function createRoute(
 ): GateHandler {
   return async (c, credential) => {
     const { session = randomId(), metadata, owner } = toCreation(await readJsonBody(c, 'bodyBytes'));
-    c.set('session', session);
+    c.get('notes').session = session;
     if (owner !== undefined && !credential.isInternal) {
       throw new LedgerlineError('malformed', 'only an internal caller names the owner', { where: 'owner' });
     }

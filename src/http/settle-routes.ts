@@ -58,7 +58,7 @@ export function mountSettling(app: App, { turns, door, gate, readJsonBody }: Set
       POST: guarded(operation, door, async (c, { session }) => {
         const turn = turnOf(c);
         const outcome = await settle(c, { session, turn });
-        c.set('facts', { turn, turnStatus: outcome.status });
+        c.get('notes').facts = { turn, turnStatus: outcome.status };
         return c.json(settled(outcome));
       }),
     });

@@ -76,7 +76,7 @@ export function outlastingFaults(
       if (isStrict || (problem(error).status < 500 && error.code !== 'rate_limited')) throw error;
       metrics.browserFaults.inc({ code: error.code });
       logFault(log, error, c);
-      const { requestId, session } = c.var;
+      const { requestId, session } = c.get('notes');
       log.warn({ code: error.code, requestId, session }, 'a fault was answered 200');
       return c.body(retryFrame(comeBackMs(error) * (1 + clock.random())), 200, streamHeaders);
     }
@@ -108,14 +108,15 @@ function openRoom(options: StreamOptions, c: AppContext, visit: Visit, request: 
   // Gone while the head was read: its close was emitted already, and nobody would ever take the subscriber away.
   if (isGone(outgoing)) return RESPONSE_ALREADY_SENT;
   const { session, credential } = visit;
-  const { requestId, traceId } = c.var;
+  const notes = c.get('notes');
+  const { requestId, traceId } = notes;
   const { requested } = request;
   const startedMs = options.clock.now();
-  c.set('facts', { after: requested.kind === 'after' ? requested.cursor : requested.kind, head: head.head });
+  notes.facts = { after: requested.kind === 'after' ? requested.cursor : requested.kind, head: head.head };
   const { identity, expiresAtMs } = credential;
   const leave = options.limiter.open(session, identity?.jti);
-  // The adapter drops what middleware set when the response is ours.
-  const writer = openStream(outgoing, Object.fromEntries(c.res.headers));
+  // Hono drops what was set on the way when the response is ours.
+  const writer = openStream(outgoing, { ...notes.headers, ...Object.fromEntries(c.res.headers) });
   writer.onClose(leave);
   try {
     options.rooms.join({
