@@ -109,6 +109,19 @@ describe('the internal key', () => {
   });
 });
 
+describe('the internal key that was presented before', () => {
+  it.each(['Bearer x', 'Bearer K', 'Basic  k', 'Bearer ', 'Bearer kk', '', undefined])(
+    'opens again, and is still not %s',
+    async (header) => {
+      const authenticate = keyAuthentication('k');
+      for (let count = 0; count < 2; count += 1) {
+        expect((await authenticate(asking('Bearer k'))).isInternal).toBe(true);
+        await expect(authenticate(asking(header))).rejects.toMatchObject({ code: 'unauthorized' });
+      }
+    },
+  );
+});
+
 describe('reach', () => {
   const token = async (sessions: string[], scope = 'read') =>
     verify(
