@@ -38,9 +38,9 @@ export function appendRoute({ sessions, readJsonBody, readLines }: AppendRouteOp
  * bytes cost a third of the CPU that the whole request does [bench].
  */
 function created(c: AppContext, notes: Notes, text: string): Response {
-  const headers = { ...notes.headers, 'Content-Type': 'application/json', 'Content-Length': String(text.length) };
   const outgoing = c.env.outgoing as ServerResponse;
-  outgoing.writeHead(201, headers);
+  const length = String(text.length);
+  outgoing.writeHead(201, [...notes.headers.inARow, 'Content-Type', 'application/json', 'Content-Length', length]);
   outgoing.end(text, 'latin1');
   notes.status = 201;
   return RESPONSE_ALREADY_SENT;

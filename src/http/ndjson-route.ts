@@ -45,7 +45,7 @@ export function ndjsonRoute(options: NdjsonOptions): SessionHandler {
     const outgoing = c.env.outgoing as ServerResponse;
     const release = outlastRequest(outgoing.req.socket);
     const notes = c.get('notes');
-    const answer = openNdjsonAnswer(outgoing, notes.headers, clock);
+    const answer = openNdjsonAnswer(outgoing, notes.headers.byName, clock);
     notes.status = 200;
     const intake = createIntake({ incoming: outgoing.req, draining, clock, held });
     const watch = watchLines(c, session, metrics, log);

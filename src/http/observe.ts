@@ -7,17 +7,23 @@ import { LedgerlineError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import type { Metrics } from '../base/metrics.ts';
 import { readTraceparent, traceIdOf } from '../event/trace.ts';
-import type { App, AppContext, Handler, Notes } from './context.ts';
+import type { AnswerHeaders, App, AppContext, Handler, Notes } from './context.ts';
 import { problem, told } from './problem.ts';
 
 export const PROTOCOL_HEADER = 'Ledgerline-Protocol';
 export const PROTOCOL_VERSION = '1';
 
-const everyAnswer: Readonly<Record<string, string>> = {
+const answerHeaders = (byName: Readonly<Record<string, string>>): AnswerHeaders => ({
+  byName,
+  inARow: Object.entries(byName).flat(),
+});
+
+const everyAnswer = answerHeaders({
   [PROTOCOL_HEADER]: PROTOCOL_VERSION,
   'X-Content-Type-Options': 'nosniff',
   'Cache-Control': 'no-store',
-};
+});
+const lastAnswer = answerHeaders({ ...everyAnswer.byName, Connection: 'close' });
 
 export interface Observer {
   readonly log: Log;
@@ -100,7 +106,7 @@ function begin({ isDraining }: Observer, c: AppContext, route: string): Notes {
     requestId: randomId(),
     route,
     session: undefined,
-    headers: isLeaving ? { ...everyAnswer, Connection: 'close' } : everyAnswer,
+    headers: isLeaving ? lastAnswer : everyAnswer,
     traceparent,
     traceId: traceparent && traceIdOf(traceparent),
     facts: undefined,
@@ -117,7 +123,7 @@ function recordEnd(
   answer: Response,
   startedMs: number,
 ) {
-  if (answer !== RESPONSE_ALREADY_SENT) complete(answer.headers, notes.headers);
+  if (answer !== RESPONSE_ALREADY_SENT) complete(answer.headers, notes.headers.byName);
   const { requestId, route, session, traceId, facts, status = answer.status } = notes;
   metrics.requests.inc({ route, status: String(status) });
   const level = quiet.has(route) ? 'debug' : 'info';

@@ -116,7 +116,7 @@ function openRoom(options: StreamOptions, c: AppContext, visit: Visit, request: 
   const { identity, expiresAtMs } = credential;
   const leave = options.limiter.open(session, identity?.jti);
   // Hono drops what was set on the way when the response is ours.
-  const writer = openStream(outgoing, { ...notes.headers, ...Object.fromEntries(c.res.headers) });
+  const writer = openStream(outgoing, { ...notes.headers.byName, ...Object.fromEntries(c.res.headers) });
   writer.onClose(leave);
   try {
     options.rooms.join({
