@@ -47,9 +47,12 @@ export const joinTypes = (events: readonly NewEvent[]): string => events.map((ev
 export const joinPayloads = (events: readonly NewEvent[]): string =>
   events.map((event) => event.data).join(PAYLOAD_SEPARATOR);
 
-/** Null where no event has one, as nearly always: the statement then has nothing to take apart. */
 export const joinTraces = (events: readonly NewEvent[]): string | null =>
-  events.some((event) => event.traceparent !== undefined) ? joinValues(events.map((event) => event.traceparent)) : null;
+  joinGiven(events.map((event) => event.traceparent));
+
+/** Null where nobody has given one: the statement then has nothing to take apart, and finds null at every place. */
+export const joinGiven = (values: readonly (string | number | undefined)[]): string | null =>
+  values.some((value) => value !== undefined) ? joinValues(values) : null;
 
 export const joinValues = (values: readonly (string | number | undefined)[]): string =>
   values.map((value) => value ?? NULL).join(SEPARATOR);
