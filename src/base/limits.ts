@@ -32,6 +32,9 @@ export const limits = {
   groupAppends: 512,
   groupEvents: 4_000,
   groupBytes: 16 * MiB,
+  /** Fewer than these let another lane's flush land first, for so long at most. */
+  smallGroupAppends: 64,
+  smallGroupWaitMs: 5,
   /** How often an append whose head was held by somebody else rides along before it goes alone. */
   skippedFlushes: 10,
   /** How long a lone append then waits for the head before `session_busy`. */

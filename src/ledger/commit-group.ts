@@ -5,6 +5,7 @@ import { limits } from '../base/limits.ts';
 import type { Log } from '../base/log.ts';
 import type { Metrics } from '../base/metrics.ts';
 import { detach, withDeadline } from '../base/service.ts';
+import { createAirspace } from './airspace.ts';
 import { assertSeparable } from './append-text.ts';
 import { createFlight } from './flight.ts';
 import type { Flight } from './flight.ts';
@@ -82,9 +83,11 @@ export function createCommitGroup(options: CommitGroupOptions): CommitGroup {
   }
 
   const flights = Array.from({ length: bounds.lanes }, (_, index) => flightFor(`lane ${index}`));
+  const airspace = createAirspace(clock);
   const lanes = flights.map((flight) =>
     createLane({
       flight,
+      airspace,
       alone,
       onLost,
       own,

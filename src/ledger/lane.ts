@@ -1,6 +1,7 @@
 /** One lane of the commit group: a flush in flight, and what arrives meanwhile goes into the next one together. */
 import type { Clock, Timer } from '../base/clock.ts';
 import { LedgerlineError } from '../base/errors.ts';
+import type { Airspace } from './airspace.ts';
 import type { Flight } from './flight.ts';
 import { away, flush } from './flush.ts';
 import type { FlushOptions, Landed, Lost } from './flush.ts';
@@ -18,12 +19,16 @@ export interface LaneBounds extends GroupBounds {
   readonly skippedFlushes: number;
   readonly headLockWaitMs: number;
   readonly flushDeadlineMs: number;
+  /** A flush of fewer lets another lane's land first, for so long at most. */
+  readonly smallGroupAppends: number;
+  readonly smallGroupWaitMs: number;
   /** How far a fenced append extends its turn's lease. */
   readonly leaseMs: number;
 }
 
 export interface LaneOptions {
   readonly flight: Flight;
+  readonly airspace: Airspace;
   /** Runs a flush on one of the flights that may wait for a head. */
   readonly alone: (work: (flight: Flight) => Promise<void>) => Promise<void>;
   /** Takes over appends whose fate is not known. */
@@ -49,6 +54,8 @@ export function createLane(options: LaneOptions): Lane {
   /** How many flushes in a row a session's head was held by somebody else. */
   const skipped = new Map<string, number>();
   let isRunning = false;
+  /** Appends that were under way or waiting when the last flush landed. */
+  let writers = 0;
 
   function wake(): void {
     if (isRunning) return;
@@ -56,14 +63,24 @@ export function createLane(options: LaneOptions): Lane {
     options.own(run());
   }
 
+  /**
+   * A flush costs this process and Postgres as much as ten appends, whatever it carries, and writers come back in a moment: where
+   * a flush goes with half of them, the other half waits for it, and so it stays. So a small flush that misses some of them
+   * lets another lane's land first. Many fill their lanes, which go side by side; and a lone session waits for nobody [bench].
+   */
+  const missesSome = (): boolean =>
+    waiting.sessions > 1 && waiting.appends < Math.min(writers, bounds.smallGroupAppends);
+
   async function run(): Promise<void> {
     for (;;) {
       // One turn of the loop, so that those whom the last flush answered can go with the next.
       await new Promise<void>((resolve) => void clock.soon(resolve));
+      if (missesSome()) await options.airspace.landing(bounds.smallGroupWaitMs);
       const group = waiting.take();
       if (group.length === 0) break;
       const isHeld = group.some(({ session }) => skipped.has(session));
-      await fly(flight, group, { deadlineMs: bounds.flushDeadlineMs, leaseMs: bounds.leaseMs, isHeld });
+      const how = { deadlineMs: bounds.flushDeadlineMs, leaseMs: bounds.leaseMs, isHeld };
+      await options.airspace.fly(fly(flight, group, how));
     }
     isRunning = false;
   }
@@ -75,6 +92,7 @@ export function createLane(options: LaneOptions): Lane {
       const error = new LedgerlineError('internal', 'the append failed', {}, thrown);
       return appends.map((append) => ({ append, fate: { kind: 'failed', error } }));
     });
+    if (carrier === flight) writers = appends.length + waiting.appends;
     const skips = new Map<string, Pending[]>();
     const lost = new Map<Lost, Pending[]>();
     for (const { append, fate } of landed) settle(append, fate, skips, lost);

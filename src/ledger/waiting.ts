@@ -21,6 +21,7 @@ export interface GroupBounds {
 export interface WaitingRoom<W extends Waiting> {
   readonly appends: number;
   readonly bytes: number;
+  readonly sessions: number;
   add(append: W): void;
   /** Everything that fits one flush, at least one append if one may go; fair to sessions when not all of it fits. */
   take(): Group<W>;
@@ -107,6 +108,9 @@ export function createWaitingRoom<W extends Waiting>(bounds: GroupBounds = limit
     },
     get bytes() {
       return bytes;
+    },
+    get sessions() {
+      return queues.size;
     },
     add(append) {
       const queue = queues.get(append.request.session);

@@ -3,6 +3,8 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { limits } from '../../src/base/limits.ts';
+import { createAirspace } from '../../src/ledger/airspace.ts';
+import type { Airspace } from '../../src/ledger/airspace.ts';
 import type { Flight, Landing } from '../../src/ledger/flight.ts';
 import { createLane } from '../../src/ledger/lane.ts';
 import type { LaneBounds, LaneOptions, Pending } from '../../src/ledger/lane.ts';
@@ -26,15 +28,20 @@ function heldFlight() {
   };
 }
 
-function setUp(bounds: Partial<LaneBounds>, overrides: Partial<Pick<LaneOptions, 'alone' | 'clock'>> = {}) {
+function setUp(
+  bounds: Partial<LaneBounds>,
+  overrides: Partial<Pick<LaneOptions, 'airspace' | 'alone' | 'clock'>> = {},
+) {
   const [shared, apart] = [heldFlight(), heldFlight()];
   const told: Record<string, string> = {};
+  const flown: number[] = [];
   const lane = createLane({
     flight: shared.flight,
+    airspace: createAirspace(systemClock),
     alone: (work) => work(apart.flight),
     onLost: () => undefined,
     own: () => undefined,
-    observe: () => undefined,
+    observe: (appends) => void flown.push(appends),
     bounds: { ...limits, ...bounds },
     clock: systemClock,
     ...overrides,
@@ -48,7 +55,7 @@ function setUp(bounds: Partial<LaneBounds>, overrides: Partial<Pick<LaneOptions,
     };
     lane.add(append);
   };
-  return { shared, apart, told, add };
+  return { shared, apart, told, flown, add };
 }
 
 const receipt = (firsts: (number | null)[], refused: object[] = []): Landing<string> => ({
@@ -116,5 +123,58 @@ describe('a lane', () => {
     await apart.land(receipt([1]));
     await work;
     expect(told).toEqual({ one: 'busy', two: 'busy', three: 'appended' });
+  });
+});
+
+describe('a small flush beside that of another lane', () => {
+  /** A lane that has just answered three writers, and a flush of another lane that has not landed. */
+  async function besideAnother(bounds: Partial<LaneBounds> = {}) {
+    const clock = manualClock();
+    const airspace: Airspace = createAirspace(clock);
+    const scene = setUp(bounds, { airspace, clock: { ...clock, soon: systemClock.soon } });
+    for (const session of ['a', 'b', 'c']) scene.add(session, `${session}1`);
+    await scene.shared.land(receipt([1, 1, 1]));
+    await turn();
+    let land: () => void = () => undefined;
+    const flown = airspace.fly(new Promise<void>((resolve) => (land = resolve)));
+    const landOther = async (): Promise<void> => {
+      land();
+      await flown;
+      await turn();
+    };
+    const come = async (...sessions: string[]): Promise<void> => {
+      for (const session of sessions) scene.add(session, `${session}2`);
+      await turn();
+      await turn();
+    };
+    return { ...scene, clock, landOther, come };
+  }
+
+  it('waits for its landing when writers are missing, and takes them along', async () => {
+    const { flown, come, landOther } = await besideAnother();
+    await come('a', 'b');
+    expect(flown).toEqual([3]);
+    await come('c');
+    await landOther();
+    expect(flown).toEqual([3, 3]);
+  });
+
+  it('waits no longer than it may', async () => {
+    const { flown, clock, come } = await besideAnother();
+    await come('a', 'b');
+    await clock.advance(limits.smallGroupWaitMs - 1);
+    expect(flown).toEqual([3]);
+    await clock.advance(1);
+    expect(flown).toEqual([3, 2]);
+  });
+
+  it.each([
+    ['is that of a lone session', ['a'], {}],
+    ['misses nobody', ['a', 'b', 'c'], {}],
+    ['is not small', ['a', 'b'], { smallGroupAppends: 2 }],
+  ])('goes at once where it %s', async (_, sessions, bounds) => {
+    const { flown, come } = await besideAnother(bounds);
+    await come(...sessions);
+    expect(flown).toEqual([3, sessions.length]);
   });
 });
