@@ -60,6 +60,19 @@ describe('a bucket', () => {
   });
 });
 
+it('of the keys that asked lately none is forgotten before one that was quiet', () => {
+  const buckets = new TokenBuckets({ perSecond: 0.001, burst: 1 }, 2);
+  for (const [key, nowMs] of [
+    ['a', 0],
+    ['b', 500],
+    ['a', 1_500],
+    ['c', 1_600],
+  ] as const)
+    buckets.take(key, 1, nowMs);
+  expect(buckets.waitMs('a', 1_700)).toBeGreaterThan(0);
+  expect(buckets.waitMs('b', 1_700)).toBe(0);
+});
+
 describe('a count', () => {
   it('is full, and has room again for each that leaves, once', () => {
     const counts = new OpenCounts(2);

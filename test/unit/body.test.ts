@@ -40,3 +40,12 @@ describe('bodies on their way', () => {
     await Promise.all(open.slice(2).map(({ body }) => body));
   });
 });
+
+it('a body that was cut off is refused, though what came of it ends, as over HTTP/2', async () => {
+  const { c, incoming } = request();
+  const body = createBodyReader()(c, 'appendBodyBytes');
+  incoming.write('{}');
+  Object.assign(incoming, { aborted: true });
+  incoming.end();
+  await expect(body).rejects.toMatchObject({ code: 'malformed', fields: { where: 'body' } });
+});
