@@ -1,11 +1,23 @@
-/** The results file: a section for each measurement between its own two marks, so that one can be repeated without the others. */
-import { readFile, writeFile } from 'node:fs/promises';
-import { cpus, loadavg } from 'node:os';
-import { fileURLToPath } from 'node:url';
+/** The newest outcome of every measurement, kept in bench/results.json, and what is written of them for people. */
 import { isMet, rounded } from './report.ts';
 import type { Report, Row, Target } from './report.ts';
+import type { Reason } from './reasons.ts';
 
-const results = fileURLToPath(new URL('RESULTS.md', import.meta.url));
+export interface Outcome {
+  /** A date. */
+  readonly when: string;
+  readonly pace: 'quick' | 'full';
+  readonly seconds: number;
+  /** Of the machine in the minute before, and in the last one. */
+  readonly load: readonly [number, number];
+  readonly machine: string;
+  readonly versions: string;
+  /** One of the two is there. */
+  readonly report?: Report;
+  readonly failure?: string;
+}
+
+export type Results = Readonly<Record<string, Outcome>>;
 
 function table(rows: readonly Row[]): string {
   const columns = [...new Set(rows.flatMap((row) => Object.keys(row)))];
@@ -17,11 +29,13 @@ function table(rows: readonly Row[]): string {
   ].join('\n');
 }
 
+const figure = (seen: number): string | number => (Number.isFinite(seen) ? rounded(seen) : 'no figure');
+
 const verdicts = (targets: readonly Target[]): string =>
   table(
     targets.map((target) => ({
       target: target.what,
-      seen: rounded(target.seen),
+      seen: figure(target.seen),
       '': isMet(target) ? 'met' : 'missed',
     })),
   );
@@ -33,14 +47,56 @@ export function reportText({ name, method, rows, targets = [], leftOut = [] }: R
   return parts.join('\n\n');
 }
 
-export async function record(name: string, report: Report, quick: boolean): Promise<void> {
-  const when = new Date().toISOString().slice(0, 10);
-  const machine = `${cpus().length} × ${cpus()[0]?.model ?? 'unknown'}, Node ${process.version}`;
-  const how = `${quick ? 'a quick run' : 'a full run'} that ended at a load of ${loadavg()[0]?.toFixed(1) ?? 'unknown'}`;
-  const text = `<!-- ${name} -->\n${reportText(report)}\n\n${when}, ${how}, ${machine}\n<!-- /${name} -->`;
-  const before = await readFile(results, 'utf8');
-  const mark = new RegExp(`<!-- ${name} -->[^]*<!-- /${name} -->`);
-  // A function, since a replacement text has its own meaning for `$`.
-  const after = mark.test(before) ? before.replace(mark, () => text) : `${before.trimEnd()}\n\n${text}\n`;
-  await writeFile(results, after);
+const firstLine = (text: string): string => text.split('\n', 1)[0] ?? '';
+
+/** Its section of bench/RESULTS.md. */
+export function sectionOf(name: string, outcome: Outcome): string {
+  const { when, pace, seconds, load, machine, report, failure = '' } = outcome;
+  const text = report === undefined ? `## ${name}\n\nFailed: ${firstLine(failure)}` : reportText(report);
+  const [before, after] = load.map((each) => each.toFixed(1));
+  return `${text}\n\n${when}, a ${pace} run of ${Math.round(seconds)} s at a load of ${before} before and ${after} at its end, ${machine}`;
 }
+
+/** On what the figures were seen: a row for each machine and set of versions. */
+export function placesOf(results: Results): string {
+  const places = new Map<string, Row & { measurements: string }>();
+  for (const [name, { machine, versions }] of Object.entries(results)) {
+    const there = places.get(machine + versions)?.measurements;
+    places.set(machine + versions, {
+      machine,
+      versions,
+      measurements: there === undefined ? name : `${there}, ${name}`,
+    });
+  }
+  return places.size === 0 ? 'Nothing yet.' : table([...places.values()]);
+}
+
+/** Every target with what was last seen of it; a missed one has its reason, and what was not measured says so. */
+export function targetsOf(names: readonly string[], results: Results, reasons: readonly Reason[]): string {
+  const rows = names.flatMap((bench): Row[] => {
+    const { report, failure } = results[bench] ?? {};
+    const row = (target: string, seen: string | number, verdict: string): Row => ({
+      measurement: `\`${bench}\``,
+      target,
+      seen,
+      '': verdict,
+    });
+    if (report === undefined)
+      return [row('', '', failure === undefined ? 'not measured' : `failed: ${firstLine(failure)}`)];
+    const whyOf = ({ what }: Target): string =>
+      reasons.find((reason) => reason.bench === bench && what.startsWith(reason.target))?.why ?? 'not explained yet';
+    return [
+      ...(report.targets ?? []).map((target) =>
+        row(target.what, figure(target.seen), isMet(target) ? 'met' : `**missed**: ${whyOf(target)}`),
+      ),
+      ...(report.leftOut ?? []).map((sentence) => row('', '', `not measured: ${sentence}`)),
+    ];
+  });
+  const targets = names.flatMap((name) => results[name]?.report?.targets ?? []);
+  const met = targets.filter(isMet).length;
+  return `${met} of ${targets.length} targets met.\n\n${table(rows)}`;
+}
+
+/** A figure that there was none of is no figure after it was kept, either. */
+export const resultsFrom = (text: string): Results =>
+  JSON.parse(text, (_, value: unknown) => (value === null ? Number.NaN : value)) as Results;

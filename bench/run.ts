@@ -1,47 +1,109 @@
-/** `npm run bench [-- NAME…] [--quick]`: runs the measurements with progress and writes what was seen to bench/RESULTS.md. */
-import { execFileSync } from 'node:child_process';
+/** `npm run bench [-- NAME…] [--quick]`: does the measurements one after another, and writes what was seen to bench/RESULTS.md. */
+import { spawnSync } from 'node:child_process';
+import { loadavg, tmpdir } from 'node:os';
 import { parseArgs } from 'node:util';
-import { draw } from './chart.ts';
-import type { Options, Report } from './report.ts';
-import { record, reportText } from './results.ts';
+import { about, benches, deadlineMs, secondsOf } from './benches.ts';
+import type { Pace } from './benches.ts';
+import { runCase } from './case.ts';
+import { keep, writeDocuments } from './results-files.ts';
+import { reportText } from './results.ts';
+import { machine, versions } from './services/versions.ts';
 
-const cases: Record<string, () => Promise<{ run: (options: Options) => Promise<Report> }>> = {
-  'append-http': () => import('./cases/append-http.ts'),
-  'append-to-reader': () => import('./cases/append-to-reader.ts'),
-  'commit-group': () => import('./cases/commit-group.ts'),
-  deliveries: () => import('./cases/deliveries.ts'),
-  'fan-out': () => import('./cases/fan-out.ts'),
-  idle: () => import('./cases/idle.ts'),
-  reconnect: () => import('./cases/reconnect.ts'),
-  replay: () => import('./cases/replay.ts'),
-  stalled: () => import('./cases/stalled.ts'),
-  steps: () => import('./cases/steps.ts'),
-  'stored-events': () => import('./cases/stored-events.ts'),
-  'turn-queue': () => import('./cases/turn-queue.ts'),
-  turns: () => import('./cases/turns.ts'),
-};
+const usage = `Usage: npm run bench [-- NAME… --quick]
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: { quick: { type: 'boolean', default: false }, help: { type: 'boolean', short: 'h', default: false } },
-});
-const names = positionals.length > 0 ? positionals : Object.keys(cases);
-const unknown = names.find((name) => !Object.hasOwn(cases, name));
-if (values.help || unknown !== undefined) {
-  if (unknown !== undefined) console.error(`There is no bench "${unknown}".`);
-  console.error(`Usage: npm run bench [-- NAME…] [-- --quick]\nNames: ${Object.keys(cases).join(', ')}`);
-  process.exit(unknown === undefined ? 0 : 2);
+Measures, and writes what was seen to bench/RESULTS.md and docs/PERFORMANCE.md. Without a name it measures
+everything, one after another; what the machine lacks for it is named and left out.
+
+  --quick   fewer rounds of less: ${about(secondsOf(Object.keys(benches), 'quick'))} in all instead of ${about(secondsOf(Object.keys(benches), 'full'))}, on two cores that do nothing else
+  --tables  measures nothing; writes the tables anew from the results that are there
+  --help    this
+
+${Object.entries(benches)
+  .map(([name, { asks }]) => `  ${name.padEnd(18)}${asks}`)
+  .join('\n')}
+
+The exit code is 1 when a measurement failed; a target that is missed is no failure. Ctrl-C ends all that was started.`;
+
+interface Asked {
+  readonly names: readonly string[];
+  readonly pace: Pace;
 }
-// What is measured by its CPU is what is shipped.
-execFileSync('npm', ['run', '--silent', 'build:server'], { stdio: ['ignore', process.stderr, process.stderr] });
-for (const [index, name] of names.entries()) {
-  const startedMs = performance.now();
-  console.error(`${index + 1} of ${names.length}: ${name}${values.quick ? ', quick' : ''} …`);
-  const { run } = await cases[name]!();
-  const report = await run({ quick: values.quick });
-  console.log(`\n${reportText(report)}\n`);
-  await record(name, report, values.quick);
-  if (report.chart !== undefined) await draw(name, report.chart);
-  console.error(`${name} took ${Math.round((performance.now() - startedMs) / 1_000)} s`);
+
+/** Undefined when there is nothing to measure. */
+async function asked(): Promise<Asked | undefined> {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      quick: { type: 'boolean', default: false },
+      tables: { type: 'boolean', default: false },
+      help: { type: 'boolean', short: 'h', default: false },
+    },
+  });
+  const unknown = positionals.find((name) => !Object.hasOwn(benches, name));
+  if (unknown !== undefined) throw new Error(`There is no bench "${unknown}". --help lists them.`);
+  if (values.help) console.log(usage);
+  else if (values.tables) await writeDocuments();
+  else
+    return {
+      names: positionals.length > 0 ? positionals : Object.keys(benches),
+      pace: values.quick ? 'quick' : 'full',
+    };
+  return undefined;
 }
-console.error('Written to bench/RESULTS.md.');
+
+/** What is measured by its CPU is what is shipped. */
+function build(): void {
+  const { status } = spawnSync('npm', ['run', '--silent', 'build:server'], {
+    // Figures go to standard output.
+    stdio: ['ignore', process.stderr, process.stderr],
+  });
+  if (status !== 0) throw new Error('The server could not be built.');
+}
+
+/** Resolves with the exit code. */
+async function measure({ names, pace }: Asked): Promise<number> {
+  const stopping = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, () => {
+      console.error('Ending what was started …');
+      stopping.abort();
+    });
+  }
+  build();
+  const place = { machine: machine(), versions: await versions() };
+  const failed: string[] = [];
+  for (const [index, name] of names.entries()) {
+    const left = about(secondsOf(names.slice(index), pace));
+    console.error(
+      `${index + 1} of ${names.length}: ${name}, ${benches[name]?.asks}; ` +
+        `about ${about(secondsOf([name], pace))}${index + 1 < names.length ? `, ${left} with the rest` : ''} …`,
+    );
+    const [before = 0, startedMs] = [loadavg()[0], performance.now()];
+    const told = await runCase({
+      name,
+      pace,
+      deadlineMs: deadlineMs(name, pace),
+      within: tmpdir(),
+      signal: stopping.signal,
+    });
+    if (told === undefined) return 130;
+    const seconds = (performance.now() - startedMs) / 1_000;
+    if ('failure' in told) {
+      failed.push(name);
+      console.error(`${name} failed: ${told.failure}`);
+    } else console.log(`\n${reportText(told.report)}\n`);
+    const when = new Date().toISOString().slice(0, 10);
+    await keep(name, { when, pace, seconds, load: [before, loadavg()[0] ?? 0], ...place, ...told });
+    console.error(`${name} took ${about(seconds)}.`);
+  }
+  console.error(`Written to bench/RESULTS.md.${failed.length > 0 ? ` Failed: ${failed.join(', ')}.` : ''}`);
+  return failed.length > 0 ? 1 : 0;
+}
+
+try {
+  const what = await asked();
+  if (what !== undefined) process.exitCode = await measure(what);
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  process.exitCode = 2;
+}

@@ -10,7 +10,10 @@ export interface BenchRedis {
 export async function openRedis(): Promise<BenchRedis> {
   const server = await openPortServer({
     command: 'redis-server',
-    arguments: (port) => ['--bind', '127.0.0.1', '--port', String(port), '--save', '', '--appendonly', 'no'],
+    arguments(port, folder) {
+      const address = ['--bind', '127.0.0.1', '--port', String(port)];
+      return [...address, '--dir', folder, '--save', '', '--appendonly', 'no'];
+    },
   });
   return { url: `redis://127.0.0.1:${server.port}`, close: () => server.close() };
 }

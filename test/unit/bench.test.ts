@@ -76,12 +76,14 @@ describe('a report', () => {
       { label: 'we', value: 25, isOurs: true },
     ];
     const widths = [
-      ...svg({ title: 't', unit: 'µs', bars }, colors).matchAll(/width="([0-9.]+)" height="16" rx="2" fill="(\w+)"/g),
+      ...svg({ title: 't', unit: 'µs', bars }, 'n', colors).matchAll(
+        /width="([0-9.]+)" height="16" rx="2" fill="(\w+)"/g,
+      ),
     ];
     expect(widths.map(([, width, fill]) => [Number(width), fill])).toEqual([
       [107.5, 'blue'],
       [430, 'grey'],
     ]);
-    expect(svg({ title: 't', unit: 'µs', bars }, colors)).toContain('they &amp; &lt;all>');
+    expect(svg({ title: 't', unit: 'µs', bars }, 'n', colors)).toContain('they &amp; &lt;all>');
   });
 });
