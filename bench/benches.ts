@@ -9,55 +9,55 @@ export interface Bench {
 export const benches: Readonly<Record<string, Bench>> = {
   'commit-group': {
     asks: 'appends a second through the ledger, beside the transaction that everybody writes first',
-    seconds: { quick: 45, full: 180 },
+    seconds: { quick: 30, full: 160 },
   },
   'stored-events': {
     asks: 'whether an append costs more when much is stored',
-    seconds: { quick: 60, full: 240 },
+    seconds: { quick: 30, full: 200 },
   },
   'append-http': {
     asks: 'requests a second and CPU of an append over HTTP',
-    seconds: { quick: 60, full: 240 },
+    seconds: { quick: 50, full: 190 },
   },
   'fan-out': {
     asks: 'CPU to bring an event to its readers, server by server',
-    seconds: { quick: 120, full: 600 },
+    seconds: { quick: 110, full: 800 },
   },
   'append-to-reader': {
     asks: 'how old an event is when its reader has it',
-    seconds: { quick: 120, full: 600 },
+    seconds: { quick: 110, full: 640 },
   },
   idle: {
     asks: 'memory of an open stream, and CPU of silent rooms',
-    seconds: { quick: 60, full: 240 },
+    seconds: { quick: 70, full: 180 },
   },
   replay: {
     asks: 'a long history to one reader, and to fifty',
-    seconds: { quick: 60, full: 300 },
+    seconds: { quick: 50, full: 140 },
   },
   reconnect: {
     asks: 'what thousands cost who come back at once',
-    seconds: { quick: 60, full: 300 },
+    seconds: { quick: 70, full: 150 },
   },
   stalled: {
     asks: 'what readers cost that have stopped reading',
-    seconds: { quick: 45, full: 120 },
+    seconds: { quick: 50, full: 110 },
   },
   'turn-queue': {
     asks: 'claiming a turn and ending it, beside queues on Postgres',
-    seconds: { quick: 45, full: 240 },
+    seconds: { quick: 45, full: 200 },
   },
   turns: {
     asks: 'first words of an agent, and turns side by side',
-    seconds: { quick: 90, full: 300 },
+    seconds: { quick: 85, full: 280 },
   },
   steps: {
     asks: 'a transactional tool beside the business transaction alone',
-    seconds: { quick: 45, full: 200 },
+    seconds: { quick: 50, full: 200 },
   },
   deliveries: {
     asks: 'a relay beside plain publishes to JetStream',
-    seconds: { quick: 60, full: 400 },
+    seconds: { quick: 90, full: 350 },
   },
 };
 

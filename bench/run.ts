@@ -7,6 +7,7 @@ import type { Pace } from './benches.ts';
 import { runCase } from './case.ts';
 import { keep, writeDocuments } from './results-files.ts';
 import { reportText } from './results.ts';
+import { absences } from './services/absent.ts';
 import { machine, versions } from './services/versions.ts';
 
 const usage = `Usage: npm run bench [-- NAME… --quick]
@@ -70,6 +71,7 @@ async function measure({ names, pace }: Asked): Promise<number> {
     });
   }
   build();
+  for (const absence of await absences()) console.error(`Left out where it can be: ${absence}.`);
   const place = { machine: machine(), versions: await versions() };
   const failed: string[] = [];
   for (const [index, name] of names.entries()) {

@@ -97,7 +97,7 @@ export async function run(options: Options): Promise<Report> {
         'naive µs of CPU': round(middle(results.naive, 'cpuMicros')),
         'group µs of CPU': round(middle(results.group, 'cpuMicros')),
       });
-      const what = `${sessions} sessions: at least ${times} times the five statements`;
+      const what = `${sessions.toLocaleString('en')} ${sessions === 1 ? 'session' : 'sessions'}: at least ${times} times the five statements`;
       targets.push({ what, seen: round(fast / slow), atLeast: times });
     }
 

@@ -1,8 +1,8 @@
 /** Why a peer cannot be measured on this machine. */
 import { spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { needs } from '../peers/peer.ts';
 import type { Need } from '../peers/peer.ts';
 import { nchanModule } from './nchan.ts';
 
@@ -30,15 +30,33 @@ export async function whyAbsent(need: Need): Promise<string | undefined> {
   }
 }
 
+const notInstalled = 'its packages could not be installed into bench/peers';
+/** Set for those who come after one who has tried: a registry that is out of reach is waited for once. */
+const TRIED = 'LEDGERLINE_BENCH_PEERS_TRIED';
+
 /** What `npm ci` of the project leaves out: nobody but a measurement needs them. */
 async function installPackages(): Promise<string | undefined> {
   if (existsSync(`${peers}node_modules/.package-lock.json`)) return undefined;
+  if (process.env[TRIED] !== undefined) return notInstalled;
+  process.env[TRIED] = 'yes';
   console.error('Installing the peers into bench/peers/node_modules …');
   const npm = spawn('npm', ['ci', '--no-audit', '--no-fund', '--ignore-scripts'], {
     cwd: peers,
     // Figures go to standard output, so what npm says does not.
     stdio: ['ignore', process.stderr, process.stderr],
   });
-  const [code] = (await once(npm, 'exit')) as [number | null];
-  return code === 0 ? undefined : 'its packages could not be installed into bench/peers';
+  const code = await new Promise((resolve) => {
+    npm.once('error', () => resolve(undefined)).once('exit', resolve);
+  });
+  return code === 0 ? undefined : notInstalled;
+}
+
+/** What this machine lacks, with what is wanted for it, one sentence each. */
+export async function absences(): Promise<string[]> {
+  const sentences: string[] = [];
+  for (const need of needs) {
+    const reason = await whyAbsent(need);
+    if (reason !== undefined) sentences.push(`${need}: ${reason}`);
+  }
+  return sentences;
 }
