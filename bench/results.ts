@@ -74,12 +74,13 @@ export function placesOf(results: Results): string {
 /** Every target with what was last seen of it; a missed one has its reason, and what was not measured says so. */
 export function targetsOf(names: readonly string[], results: Results, reasons: readonly Reason[]): string {
   const rows = names.flatMap((bench): Row[] => {
-    const { report, failure } = results[bench] ?? {};
+    const { report, failure, pace = '', when = '' } = results[bench] ?? {};
     const row = (target: string, seen: string | number, verdict: string): Row => ({
       measurement: `\`${bench}\``,
       target,
       seen,
       '': verdict,
+      run: `${pace} ${when}`.trim(),
     });
     if (report === undefined)
       return [row('', '', failure === undefined ? 'not measured' : `failed: ${firstLine(failure)}`)];

@@ -95,13 +95,13 @@ describe('the targets', () => {
       [
         '1 of 2 targets met.',
         '',
-        '| measurement | target | seen |  |',
-        '| --- | --- | --- | --- |',
-        '| `one` | time: at most 2 | 3 | **missed**: it is late |',
-        '| `one` | space: at least 1 | 4 | met |',
-        '| `one` |  |  | not measured: nchan: no nginx |',
-        '| `two` |  |  | failed: Error: no |',
-        '| `three` |  |  | not measured |',
+        '| measurement | target | seen |  | run |',
+        '| --- | --- | --- | --- | --- |',
+        '| `one` | time: at most 2 | 3 | **missed**: it is late | quick 2026-12-01 |',
+        '| `one` | space: at least 1 | 4 | met | quick 2026-12-01 |',
+        '| `one` |  |  | not measured: nchan: no nginx | quick 2026-12-01 |',
+        '| `two` |  |  | failed: Error: no | quick 2026-12-01 |',
+        '| `three` |  |  | not measured |  |',
       ].join('\n'),
     );
   });
