@@ -2,11 +2,13 @@
 import { execFileSync, fork } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync, readdirSync } from 'node:fs';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { sleep } from '../src/base/clock.ts';
 import { sendSignal } from '../src/db/guarded-process.ts';
+import { processInfo } from '../src/db/process-table.ts';
 import type { Pace } from './benches.ts';
 import type { Report } from './report.ts';
 
@@ -84,10 +86,13 @@ async function endServers(folder: string): Promise<void> {
 }
 
 /** Whoever was started with a path in `folder`. */
-export function pidsIn(folder: string): number[] {
-  const table = execFileSync('ps', ['-A', '-o', 'pid=,args='], { encoding: 'utf8', maxBuffer: 64 * 1_024 * 1_024 });
-  return table.split('\n').flatMap((line) => {
-    const [, pid, command = ''] = /^\s*(\d+) (.*)$/.exec(line) ?? [];
-    return command.includes(folder) ? [Number(pid)] : [];
-  });
+export const pidsIn = (folder: string): number[] =>
+  allPids().filter((pid) => processInfo(pid)?.commandLine.includes(folder) === true);
+
+/** From `/proc` where there is one: a slim image has no `ps`. */
+function allPids(): number[] {
+  const names = existsSync('/proc/self/stat')
+    ? readdirSync('/proc')
+    : execFileSync('ps', ['-A', '-o', 'pid='], { encoding: 'utf8' }).split('\n');
+  return names.map(Number).filter((pid) => pid > 0);
 }
