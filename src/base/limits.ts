@@ -130,6 +130,9 @@ export const limits = {
   /** A page that could not be read is asked for again after this long, doubling up to the cap. */
   pageRetryMs: 100,
   pageRetryCapMs: 2_000,
+  /** A reader that took no longer for its last page has the next one read before it asks, by at most so many reads at a time. */
+  readAheadMs: 100,
+  readAheadReads: 2,
   historyRows: 1_000,
   historyRowsDefault: 100,
   historyBytes: 4 * MiB,
@@ -225,6 +228,7 @@ assert(limits.payloadBytes <= limits.pageBytes, 'a page holds at least one of th
 assert(limits.pieceBytes <= limits.unsentBytes, 'a writer that is empty takes a piece');
 assert(limits.tailSegmentBytes * 4 <= limits.tailBytes, 'the tails hold more than a segment or two');
 assert(limits.pageBytes * 4 <= limits.pageCacheBytes, 'the page cache holds more than a page or two');
+assert(limits.readAheadReads < limits.replayConnections, 'who waits for a page finds a connection that no guess holds');
 assert(limits.headCheckAwayMs <= limits.headCheckMs, 'without a bus heads are checked more often');
 assert(limits.syncMs * 2 < limits.stallMs, 'a stalled socket is seen by more than one sync');
 assert(limits.headerTimeoutMs <= limits.requestTimeoutMs, 'the headers are part of the request');

@@ -132,7 +132,10 @@ export interface ReadMark {
 export interface Ledger {
   /** Stores one append, together with whatever else waits. Rejects with `unavailable` (nothing stored) or `append_unknown`. */
   append(request: AppendRequest): Promise<Outcome>;
-  /** The events in (after, to], from the lowest: at most `limits.pageRows` and `limits.pageBytes`, at least one if there is one. */
+  /**
+   * The events in (after, to], from the lowest: at most `limits.pageRows` and `limits.pageBytes`, at least one if there is one.
+   * None where retention or a deletion took the lowest, or left a hole: a page is contiguous or empty [I3].
+   */
   page(session: string, after: Cursor, to: Cursor, layout: Layout): Promise<Page>;
   /** Heads of the sessions that exist, in one query; a session that is missing from the answer does not exist. */
   heads(sessions: readonly string[]): Promise<Map<string, Head>>;

@@ -7,10 +7,12 @@ import type { Metrics } from '../base/metrics.ts';
 import { detach } from '../base/service.ts';
 import { toCursor } from '../event/sequence.ts';
 import type { Cursor } from '../event/sequence.ts';
-import type { Ledger, Page } from '../ledger/ledger.ts';
-import { eventLayout, frameEnds } from '../sse/frame.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import { eventLayout } from '../sse/frame.ts';
+import { FairLine } from './fair-line.ts';
 import { PageCache, blockOf, cutPage, holds } from './page-cache.ts';
 import type { CutPage } from './page-cache.ts';
+import { PageRuns } from './page-runs.ts';
 import { walkInTurns } from './turns.ts';
 
 /** A page, or `gone`: the ledger no longer has the event that follows. */
@@ -25,26 +27,19 @@ interface Waiter extends Ask {
   readonly done: (answer: Answer) => void;
 }
 
-/** One read for everybody in `waiters`; in line, under way, or waiting for its next try. */
+/** One read for everybody in `waiters`; in line, under way, or waiting for its next try. Nobody in it: read ahead. */
 interface Fetch {
   readonly session: string;
   readonly after: Cursor;
   readonly to: Cursor;
   readonly waiters: Set<Waiter>;
+  /** How far history is read for the one who came to it at a run; undefined when nobody did. */
+  ahead: Cursor | undefined;
   attempt: number;
   isForgotten: boolean;
 }
 
 const retry = { firstMs: limits.pageRetryMs, capMs: limits.pageRetryCapMs };
-
-/**
- * Retention or a deletion may have taken rows under the reader: a page that begins late or has a hole is nobody's [I3].
- * As many different sequences in (after, last] as that has places leave none out.
- */
-function isContiguous(page: Page): boolean {
-  const count = frameEnds(page.bytes).length;
-  return count > 0 && count === page.last - page.after;
-}
 
 export interface ReplayOptions {
   readonly ledger: Pick<Ledger, 'page'>;
@@ -59,9 +54,12 @@ export class Replay {
   readonly #cache: PageCache;
   /** Every fetch that somebody may still join, by session. */
   readonly #fetches = new Map<string, Set<Fetch>>();
-  /** Fetches that wait for a connection. One session's come one by one, between those of others [I9]. */
-  readonly #line = new Map<string, Fetch[]>();
+  /** Fetches that wait for a connection. */
+  readonly #line = new FairLine<Fetch>();
   #running = 0;
+  /** Of those that run, the ones that nobody waited for when they began. */
+  #runningAhead = 0;
+  readonly #runs = new PageRuns();
   readonly #retries = new Map<Fetch, Timer>();
   /** Waiters whose page has come, resumed in turns. */
   readonly #ready = new Map<Waiter, Answer>();
@@ -72,10 +70,18 @@ export class Replay {
     this.#cache = options.cache ?? new PageCache();
   }
 
-  /** The page that holds what follows `cursor`, when it is at hand. */
-  find(session: string, cursor: Cursor): CutPage | undefined {
+  /** The page that holds what follows `cursor`, when it is at hand. What is read ahead ends where the tail begins. */
+  find(session: string, cursor: Cursor, tailStart: Cursor): CutPage | undefined {
     const page = this.#cache.find(session, cursor);
-    if (page !== undefined) this.#options.metrics.pages.inc({ source: 'shared' });
+    if (page === undefined) return undefined;
+    const { clock, metrics } = this.#options;
+    metrics.pages.inc({ source: 'shared' });
+    // Else it comes back to a page that it had begun, after a stall.
+    if (cursor === page.after) {
+      const nowMs = clock.now();
+      if (this.#runs.ledTo(session, cursor, nowMs)) this.#readAhead(session, page.last, tailStart);
+      this.#runs.gave(session, page.last, nowMs);
+    }
     return page;
   }
 
@@ -83,17 +89,18 @@ export class Replay {
    * Asks for what follows `cursor`, at most up to `watermark`, which makes every page immutable. While the ledger is
    * away the ask stays and is tried again. The page that comes may end before `cursor`: the reader asks again.
    */
-  ask(session: string, cursor: Cursor, watermark: Cursor, done: (answer: Answer) => void): Ask {
-    const fetches = this.#fetches.get(session) ?? new Set();
-    this.#fetches.set(session, fetches);
-    let fetch = [...fetches].find((other) => holds({ after: other.after, last: other.to }, cursor));
+  ask(
+    session: string,
+    cursor: Cursor,
+    { watermark, tailStart = watermark }: { readonly watermark: Cursor; readonly tailStart?: Cursor },
+    done: (answer: Answer) => void,
+  ): Ask {
+    let fetch = this.#underWay(session, cursor);
     if (fetch === undefined) {
-      const blockEnd = toCursor((blockOf(cursor) + 1) * limits.pageRows);
-      const to = blockEnd < watermark ? blockEnd : watermark;
-      fetch = { session, after: cursor, to, waiters: new Set(), attempt: 0, isForgotten: false };
-      fetches.add(fetch);
-      this.#enqueue(fetch);
+      fetch = this.#open(session, cursor, watermark);
+      this.#line.add(session, fetch);
     } else this.#options.metrics.pages.inc({ source: 'shared' });
+    if (this.#runs.ledTo(session, cursor, this.#options.clock.now())) fetch.ahead = tailStart;
     const { waiters } = fetch;
     const waiter: Waiter = {
       done,
@@ -123,26 +130,49 @@ export class Replay {
     this.#fetches.clear();
   }
 
-  #enqueue(fetch: Fetch): void {
-    const line = this.#line.get(fetch.session);
-    if (line === undefined) this.#line.set(fetch.session, [fetch]);
-    else line.push(fetch);
-  }
-
-  /** The session that has waited longest gives one fetch and goes to the end. */
-  #dequeue(): Fetch | undefined {
-    for (const [session, line] of this.#line) {
-      this.#line.delete(session);
-      const fetch = line.shift();
-      if (line.length > 0) this.#line.set(session, line);
-      if (fetch !== undefined) return fetch;
+  #underWay(session: string, cursor: Cursor): Fetch | undefined {
+    for (const fetch of this.#fetches.get(session) ?? []) {
+      if (holds({ after: fetch.after, last: fetch.to }, cursor)) return fetch;
     }
     return undefined;
   }
 
+  /** Of the events up to `until`, what lies in the block of `cursor`. */
+  #open(session: string, cursor: Cursor, until: Cursor): Fetch {
+    const blockEnd = toCursor((blockOf(cursor) + 1) * limits.pageRows);
+    const to = blockEnd < until ? blockEnd : until;
+    const fetch = {
+      session,
+      after: cursor,
+      to,
+      waiters: new Set<Waiter>(),
+      ahead: undefined,
+      attempt: 0,
+      isForgotten: false,
+    };
+    const fetches = this.#fetches.get(session) ?? new Set();
+    this.#fetches.set(session, fetches.add(fetch));
+    return fetch;
+  }
+
+  /**
+   * A lone reader at a run would wait for every page, and the ledger for the reader. Never before somebody who waits: it is
+   * read now or not at all, and then it is in the cache like any other.
+   */
+  #readAhead(session: string, cursor: Cursor, tailStart: Cursor): void {
+    const isSpare =
+      this.#line.isEmpty && this.#running < limits.replayConnections && this.#runningAhead < limits.readAheadReads;
+    if (cursor >= tailStart || !isSpare || this.#underWay(session, cursor) !== undefined) return;
+    if (this.#cache.find(session, cursor) !== undefined) return;
+    const read = this.#read(this.#open(session, cursor, tailStart));
+    this.#runningAhead += 1;
+    const ended = read.finally(() => (this.#runningAhead -= 1));
+    detach(ended, this.#options.log, 'a page could not be read ahead');
+  }
+
   #pull(): void {
     while (this.#running < limits.replayConnections) {
-      const fetch = this.#dequeue();
+      const fetch = this.#line.take();
       if (fetch === undefined) return;
       if (fetch.waiters.size === 0) this.#close(fetch);
       else detach(this.#read(fetch), this.#options.log, 'a page could not be handed out');
@@ -155,20 +185,32 @@ export class Replay {
     metrics.pages.inc({ source: 'postgres' });
     try {
       const page = await ledger.page(fetch.session, fetch.after, fetch.to, eventLayout);
-      const cut = isContiguous(page) ? cutPage(page) : undefined;
+      const cut = page.bytes.length > 0 ? cutPage(page) : undefined;
       // A page that ends early for no reason lost its rows to a deletion or a restore: nobody else shall have it.
       if (cut !== undefined && !fetch.isForgotten && (page.last === fetch.to || page.cut !== 'end')) {
         this.#cache.add(fetch.session, cut);
       }
       this.#close(fetch);
-      for (const waiter of fetch.waiters) this.#ready.set(waiter, cut ?? 'gone');
-      this.#resume();
+      this.#give(fetch, cut);
     } catch (error) {
-      this.#tryAgain(fetch, error);
+      // What was read ahead for nobody is asked for when somebody comes.
+      if (fetch.waiters.size > 0) this.#tryAgain(fetch, error);
+      else this.#close(fetch);
     } finally {
       this.#running -= 1;
       this.#pull();
     }
+  }
+
+  #give({ session, waiters, ahead }: Fetch, page: CutPage | undefined): void {
+    if (waiters.size === 0) return;
+    if (page !== undefined) {
+      // Before anybody is given this one: writing it takes as long as reading the next.
+      if (ahead !== undefined) this.#readAhead(session, page.last, ahead);
+      this.#runs.gave(session, page.last, this.#options.clock.now());
+    }
+    for (const waiter of waiters) this.#ready.set(waiter, page ?? 'gone');
+    this.#resume();
   }
 
   /** Streams stay open while the ledger is away, and hold no connection meanwhile. */
@@ -179,7 +221,7 @@ export class Replay {
     fetch.attempt += 1;
     const timer = clock.after(delayMs, () => {
       this.#retries.delete(fetch);
-      this.#enqueue(fetch);
+      this.#line.add(fetch.session, fetch);
       this.#pull();
     });
     this.#retries.set(fetch, timer);

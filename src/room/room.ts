@@ -156,11 +156,12 @@ export class Room implements Source, Watched {
   }
 
   find(cursor: Cursor): CutPage | undefined {
-    return this.#shared.replay.find(this.session, cursor);
+    return this.#shared.replay.find(this.session, cursor, this.#intake.tail.start);
   }
 
   ask(cursor: Cursor, done: (answer: Answer) => void): Ask {
-    return this.#shared.replay.ask(this.session, cursor, this.watermark, done);
+    const { tail, watermark } = this.#intake;
+    return this.#shared.replay.ask(this.session, cursor, { watermark, tailStart: tail.start }, done);
   }
 
   /** Counted now and then, not with each write: a counter costs more than handing over a shared slice. */

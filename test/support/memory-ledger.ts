@@ -54,7 +54,8 @@ export function memoryLedger(): MemoryLedger {
   function readPage(id: string, from: Cursor, to: Cursor): Page {
     const events = sessions.get(id)?.events ?? [];
     const before = (events[0]?.sequence ?? 1) - 1;
-    const rows = events.slice(Math.max(0, from - before), Math.max(0, to - before));
+    // As Postgres does: where the lowest are gone there is no page.
+    const rows = from < before ? [] : events.slice(from - before, Math.max(0, to - before));
     const frames: Buffer[] = [];
     let bytes = 0;
     let last = from;

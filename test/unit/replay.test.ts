@@ -4,6 +4,7 @@ import { limits } from '../../src/base/limits.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { createMetrics } from '../../src/base/metrics.ts';
 import { toCursor } from '../../src/event/sequence.ts';
+import type { Cursor } from '../../src/event/sequence.ts';
 import { PageCache, readPage } from '../../src/room/page-cache.ts';
 import type { CutPage } from '../../src/room/page-cache.ts';
 import { Replay } from '../../src/room/replay.ts';
@@ -18,11 +19,12 @@ function setUp(options: { cacheBytes?: number; latencyMs?: number } = {}) {
   if (latencyMs !== undefined) ledger.beforeRead = () => new Promise((resolve) => void clock.after(latencyMs, resolve));
   const cache = new PageCache(options.cacheBytes);
   const replay = new Replay({ ledger, clock, log: silentLog, metrics: createMetrics(), cache });
+  const find = (session: string, cursor: Cursor, tailStart = cursor) => replay.find(session, cursor, tailStart);
   const answers: Answer[] = [];
   const ask = (session: string, cursor: number, watermark: number) =>
-    replay.ask(session, toCursor(cursor), toCursor(watermark), (answer) => answers.push(answer));
+    replay.ask(session, toCursor(cursor), { watermark: toCursor(watermark) }, (answer) => answers.push(answer));
   const spans = () => answers.map((answer) => (answer === 'gone' ? answer : [answer.after, answer.last]));
-  return { clock, ledger, cache, replay, answers, ask, spans };
+  return { clock, ledger, cache, replay, find, answers, ask, spans };
 }
 
 const textOf = (page: CutPage): string => page.pieces.map(({ bytes }) => bytes.toString()).join('');
@@ -103,39 +105,40 @@ describe('sharing', () => {
   });
 
   test('those that follow find it, wherever in it they stand', async () => {
-    const { clock, ledger, replay, ask } = setUp();
+    const { clock, ledger, find, ask } = setUp();
     ledger.commit('a', 1_000);
     ask('a', 10, 1_000);
     await clock.settle();
-    expect(replay.find('a', toCursor(500))?.last).toBe(1_000);
-    expect(replay.find('a', toCursor(9))).toBeUndefined();
-    expect(replay.find('b', toCursor(500))).toBeUndefined();
+    expect(find('a', toCursor(500))?.last).toBe(1_000);
+    expect(find('a', toCursor(9))).toBeUndefined();
+    expect(find('b', toCursor(500))).toBeUndefined();
   });
 
   test('of two pages that hold a cursor the one that reaches further is given', async () => {
-    const { clock, ledger, replay, ask } = setUp();
+    const { clock, ledger, find, ask } = setUp();
     ledger.commit('a', 1_000);
     ask('a', 10, 20);
     await clock.settle();
     ask('a', 5, 900);
     await clock.settle();
-    expect(replay.find('a', toCursor(12))?.last).toBe(900);
+    expect(find('a', toCursor(12))?.last).toBe(900);
   });
 
   test('what is kept is bounded in bytes, and what was used last stays', async () => {
-    const { clock, ledger, replay, cache, ask } = setUp({ cacheBytes: 300_000 });
+    const { clock, ledger, find, cache, ask } = setUp({ cacheBytes: 300_000 });
     ledger.commit('a', 5_000, 10);
     for (const cursor of [0, 1_000, 2_000]) {
       ask('a', cursor, 5_000);
       await clock.settle();
-      expect(replay.find('a', toCursor(0))).toBeDefined();
+      expect(find('a', toCursor(0))).toBeDefined();
       expect(cache.bytes).toBeLessThanOrEqual(300_000);
+      await clock.advance(limits.readAheadMs + 1); // at no run
     }
-    expect(replay.find('a', toCursor(1_000))).toBeUndefined();
+    expect(find('a', toCursor(1_000))).toBeUndefined();
   });
 
   test('a history that changed is served from nothing that was read before, or is being read', async () => {
-    const { clock, ledger, replay, cache, answers, ask } = setUp();
+    const { clock, ledger, replay, find, cache, answers, ask } = setUp();
     ledger.commit('a', 10);
     ask('a', 7, 10);
     await clock.settle();
@@ -148,11 +151,90 @@ describe('sharing', () => {
     ledger.restore('a', 0);
     ledger.commit('a', 10, 77);
     await clock.advance(10);
-    expect(replay.find('a', toCursor(5))).toBeUndefined();
+    expect(find('a', toCursor(5))).toBeUndefined();
     ask('a', 5, 10);
     await clock.advance(10);
     expect(textOf(answers.at(-1) as CutPage)).toContain('6'.padEnd(77, '.'));
     expect(answers).toHaveLength(2);
+  });
+});
+
+describe('reading ahead', () => {
+  /** Two pages at a run, each asked for as soon as the one before is there. */
+  const atARun = async (latencyMs: number) => {
+    const all = setUp({ latencyMs });
+    all.ledger.commit('a', 9_000, 1);
+    for (const cursor of [0, 1_000]) {
+      all.ask('a', cursor, 9_000);
+      await all.clock.advance(latencyMs);
+    }
+    return all;
+  };
+
+  test('a reader at a run finds each page there, one ahead of it and no more', async () => {
+    const { clock, ledger, find } = await atARun(5);
+    for (let cursor = 2_000; cursor < 8_000; cursor += 1_000) {
+      expect(ledger.pageReads).toBe(cursor / 1_000 + 1);
+      await clock.advance(50);
+      expect(find('a', toCursor(cursor), toCursor(9_000))).toMatchObject({ after: cursor, last: cursor + 1_000 });
+    }
+  });
+
+  test('who comes while it is being read waits for that read, and is at a run still', async () => {
+    const { clock, ledger, ask, spans } = await atARun(5);
+    ask('a', 2_000, 9_000);
+    await clock.advance(5);
+    expect(spans().at(-1)).toEqual([2_000, 3_000]);
+    expect(ledger.pageReads).toBe(4);
+  });
+
+  test('nothing is read for a reader that falls behind, nor for one that stalls in the middle of a page', async () => {
+    const { clock, ledger, find, ask } = await atARun(5);
+    await clock.advance(limits.readAheadMs + 1);
+    expect(find('a', toCursor(2_000), toCursor(9_000))).toBeDefined();
+    await clock.advance(limits.readAheadMs + 1);
+    expect(find('a', toCursor(2_900), toCursor(9_000))).toBeDefined();
+    ask('a', 3_000, 9_000);
+    await clock.advance(1_000);
+    expect(ledger.pageReads).toBe(4);
+  });
+
+  test('it ends where the tail begins', async () => {
+    const { clock, ledger, find } = await atARun(5);
+    await clock.advance(5);
+    find('a', toCursor(2_000), toCursor(3_700));
+    await clock.advance(5);
+    expect(find('a', toCursor(3_000), toCursor(3_700))).toMatchObject({ after: 3_000, last: 3_700 });
+    await clock.advance(1_000);
+    expect(ledger.pageReads).toBe(4);
+  });
+
+  test('who waits for a page goes before what nobody waits for', async () => {
+    const { clock, ledger, find, ask, answers } = await atARun(10);
+    await clock.advance(10);
+    for (let block = 0; block < 2 * limits.replayConnections; block += 1) ask('b', block * 1_000, 90_000);
+    const before = ledger.pageReads;
+    find('a', toCursor(2_000), toCursor(9_000));
+    await clock.advance(10);
+    expect(ledger.pageReads - before).toBe(limits.replayConnections);
+    await clock.advance(10);
+    expect(answers).toHaveLength(2 + 2 * limits.replayConnections);
+  });
+
+  test('what could not be read ahead is read when somebody asks', async () => {
+    const { clock, ledger, ask, spans } = setUp();
+    ledger.commit('a', 9_000, 1);
+    ask('a', 0, 9_000);
+    await clock.settle();
+    ledger.beforeRead = () => {
+      if (ledger.pageReads === 3) throw unavailable();
+    };
+    ask('a', 1_000, 9_000);
+    await clock.settle();
+    expect([ledger.pageReads, clock.waiting]).toEqual([3, 0]);
+    ask('a', 2_000, 9_000);
+    await clock.settle();
+    expect(spans().at(-1)).toEqual([2_000, 3_000]);
   });
 });
 
