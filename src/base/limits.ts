@@ -157,8 +157,9 @@ export const limits = {
   roomLingerMs: 5_000,
   headCheckMs: 1_000,
   headCheckAwayMs: 250,
-  /** Between the beginnings of two reads of heads. */
+  /** Between the beginnings of two reads of heads; longer, up to the cap, behind one that a herd has asked for. */
   headReadSpacingMs: 10,
+  headReadSpacingCapMs: 250,
   busSubscribeDeadlineMs: 2_000,
 
   // subscribers
@@ -229,6 +230,7 @@ assert(limits.pieceBytes <= limits.unsentBytes, 'a writer that is empty takes a 
 assert(limits.tailSegmentBytes * 4 <= limits.tailBytes, 'the tails hold more than a segment or two');
 assert(limits.pageBytes * 4 <= limits.pageCacheBytes, 'the page cache holds more than a page or two');
 assert(limits.readAheadReads < limits.replayConnections, 'who waits for a page finds a connection that no guess holds');
+assert(limits.headReadSpacingCapMs <= limits.headCheckAwayMs, 'a herd does not hold up the check of the others');
 assert(limits.headCheckAwayMs <= limits.headCheckMs, 'without a bus heads are checked more often');
 assert(limits.syncMs * 2 < limits.stallMs, 'a stalled socket is seen by more than one sync');
 assert(limits.headerTimeoutMs <= limits.requestTimeoutMs, 'the headers are part of the request');

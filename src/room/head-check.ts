@@ -23,9 +23,20 @@ export interface Watched {
   learn(head: Head | undefined, knownThen: Known): void;
 }
 
-interface Reader {
+/** One session's part of a batch: everybody who asks for it has the same promise. */
+interface Asked {
+  readers: number;
+  readonly answer: Promise<Head | undefined>;
   readonly resolve: (head: Head | undefined) => void;
   readonly reject: (error: unknown) => void;
+}
+
+function askedByNobody(): Asked {
+  let resolve: Asked['resolve'] = () => undefined;
+  let reject: Asked['reject'] = () => undefined;
+  const answer = new Promise<Head | undefined>((...settle) => ([resolve, reject] = settle));
+  answer.catch(() => undefined); // the check of open rooms has no reader
+  return { readers: 0, answer, resolve, reject };
 }
 
 export interface HeadCheckOptions {
@@ -38,13 +49,17 @@ export interface HeadCheckOptions {
   readonly observer?: Pick<RoomsObserver, 'isHeadCheckPaused'> | undefined;
 }
 
+/** To serve one of a herd takes half of it to all of it, so that those who come meanwhile share the next read. */
+const SPACING_OF_READER_MS = 2;
+
 export class HeadCheck {
   readonly #options: HeadCheckOptions;
-  /** Who waits for the next batch, by session. */
-  #wanted = new Map<string, Reader[]>();
+  /** The next batch, by session. */
+  #wanted = new Map<string, Asked>();
   #isReading = false;
   #isStopped = false;
   #beganAtMs = -Infinity;
+  #spacingMs: number = limits.headReadSpacingMs;
   #hasFailed = false;
   #spacing: Timer | undefined;
   #tick: Timer | undefined;
@@ -64,23 +79,28 @@ export class HeadCheck {
     this.#suspicion?.unsubscribe();
     this.#tick?.cancel();
     this.#spacing?.cancel();
-    for (const readers of this.#takeWanted().values()) {
-      for (const reader of readers) reader.reject(new LedgerlineError('draining', 'this server is going away'));
-    }
+    for (const asked of this.#takeWanted().values()) asked.reject(goingAway());
   }
 
-  /** One read that begins now or later, shared with everybody who asks meanwhile. Rejects when the ledger cannot answer. */
+  /**
+   * One read that begins now or later, shared with everybody who asks meanwhile: they get the same promise. Rejects when the
+   * ledger cannot answer.
+   */
   read(session: string): Promise<Head | undefined> {
-    return new Promise((resolve, reject) => {
-      if (this.#isStopped) return reject(new LedgerlineError('draining', 'this server is going away'));
-      this.#readersOf(session).push({ resolve, reject });
-      this.#schedule();
-    });
+    if (this.#isStopped) return Promise.reject(goingAway());
+    const asked = this.#askFor(session);
+    asked.readers += 1;
+    this.#schedule();
+    return asked.answer;
   }
 
   #checkAll(): void {
     const { rooms, observer } = this.#options;
-    if (observer?.isHeadCheckPaused() !== true) for (const session of rooms.keys()) this.#readersOf(session);
+    if (observer?.isHeadCheckPaused() !== true) for (const session of rooms.keys()) this.#askFor(session);
+    // The check of open rooms does not wait as long as a herd may have to [I5].
+    this.#spacingMs = limits.headReadSpacingMs;
+    this.#spacing?.cancel();
+    this.#spacing = undefined;
     if (this.#wanted.size > 0) this.#schedule();
     this.#arm();
   }
@@ -94,7 +114,7 @@ export class HeadCheck {
   /** The first batch of a quiet moment begins at once; the next when this one is back and the spacing is past. */
   #schedule(): void {
     if (this.#isReading || this.#spacing !== undefined || this.#isStopped) return;
-    const waitMs = this.#beganAtMs + limits.headReadSpacingMs - this.#options.clock.now();
+    const waitMs = this.#beganAtMs + this.#spacingMs - this.#options.clock.now();
     if (waitMs <= 0) return detach(this.#readBatch(), this.#options.log, 'a batch of heads failed');
     this.#spacing = this.#options.clock.after(waitMs, () => {
       this.#spacing = undefined;
@@ -111,6 +131,12 @@ export class HeadCheck {
       const room = rooms.get(session);
       if (room !== undefined) watched.set(session, { room, known: room.known });
     }
+    let readers = 0;
+    for (const asked of batch.values()) readers += asked.readers;
+    this.#spacingMs = Math.min(
+      Math.max(readers * SPACING_OF_READER_MS, limits.headReadSpacingMs),
+      limits.headReadSpacingCapMs,
+    );
     this.#isReading = true;
     this.#beganAtMs = clock.now();
     metrics.headChecks.inc();
@@ -118,10 +144,10 @@ export class HeadCheck {
       const heads = await ledger.heads([...batch.keys()]);
       this.#noteFailure(undefined);
       for (const [session, { room, known }] of watched) room.learn(heads.get(session), known);
-      for (const [session, readers] of batch) for (const reader of readers) reader.resolve(heads.get(session));
+      for (const [session, asked] of batch) asked.resolve(heads.get(session));
     } catch (error) {
       this.#noteFailure(error);
-      for (const readers of batch.values()) for (const reader of readers) reader.reject(error);
+      for (const asked of batch.values()) asked.reject(error);
     } finally {
       this.#isReading = false;
       if (this.#wanted.size > 0) this.#schedule();
@@ -136,15 +162,17 @@ export class HeadCheck {
     this.#hasFailed = hasFailed;
   }
 
-  #readersOf(session: string): Reader[] {
-    const readers = this.#wanted.get(session) ?? [];
-    this.#wanted.set(session, readers);
-    return readers;
+  #askFor(session: string): Asked {
+    const asked = this.#wanted.get(session) ?? askedByNobody();
+    this.#wanted.set(session, asked);
+    return asked;
   }
 
-  #takeWanted(): Map<string, Reader[]> {
+  #takeWanted(): Map<string, Asked> {
     const wanted = this.#wanted;
     this.#wanted = new Map();
     return wanted;
   }
 }
+
+const goingAway = (): LedgerlineError => new LedgerlineError('draining', 'this server is going away');

@@ -68,8 +68,35 @@ describe('reading heads', () => {
       await clock.advance(1);
     }
     expect(ledger.headReads).toBeLessThanOrEqual(100 / limits.headReadSpacingMs + 1);
-    await clock.advance(limits.headReadSpacingMs);
+    await clock.advance(limits.headReadSpacingCapMs);
     await Promise.all(asked);
+  });
+
+  test('behind a herd the next batch waits as long as the herd is large, up to a cap', async () => {
+    const { clock, ledger, check } = setUp();
+    const first = check.read('a');
+    const herd = Array.from({ length: 100 }, () => check.read('a'));
+    await clock.advance(limits.headReadSpacingMs);
+    expect(ledger.headReads).toBe(2);
+    const crowd = Array.from({ length: 10_000 }, () => check.read('a'));
+    await clock.advance(199);
+    expect(ledger.headReads).toBe(2);
+    await clock.advance(1);
+    expect(ledger.headReads).toBe(3);
+    const last = check.read('a');
+    await clock.advance(limits.headReadSpacingCapMs - 1);
+    expect(ledger.headReads).toBe(3);
+    await clock.advance(1);
+    expect(ledger.headReads).toBe(4);
+    await Promise.all([first, ...herd, ...crowd, last]);
+  });
+
+  test('who waits for the same batch waits for the same promise, so that a herd costs one', () => {
+    const { check } = setUp();
+    const first = check.read('a');
+    expect(check.read('b')).not.toBe(first);
+    expect(check.read('a')).not.toBe(first);
+    expect(check.read('a')).toBe(check.read('a'));
   });
 
   test('a session that does not exist has no head', async () => {
