@@ -56,7 +56,9 @@ import { mountSteps, resolveRoute } from './step-routes.ts';
 import { stopOperation, stopRoute } from './stop-route.ts';
 import { streamOperation } from './stream-operation.ts';
 import { outlastingFaults, streamRoute } from './stream-route.ts';
+import type { StreamOptions } from './stream-route.ts';
 import { ticketOperation, ticketRoute } from './ticket-route.ts';
+import { createTurnstile } from './turnstile.ts';
 import {
   acknowledgeOperation,
   acknowledgeRoute,
@@ -97,7 +99,9 @@ export function createApps(dependencies: AppDependencies): Apps {
   const { access, sessions, turns, steps, draining, log, metrics, clock, lab } = dependencies;
   const { allowedOrigins, limiter, revocations } = access;
   const { publicEntrance, internalEntrance, tickets } = createAccess(access, clock);
-  const common: Common = { ...dependencies, limiter, revocations, tickets, isDraining: () => draining.aborted };
+  const turnstile = createTurnstile(clock, log);
+  const isDraining = () => draining.aborted;
+  const common: Common = { ...dependencies, limiter, revocations, tickets, turnstile, isDraining };
   const stream = streamRoute(common);
 
   const publicApp = createApp(common, cors(allowedOrigins));
@@ -134,7 +138,11 @@ export function createApps(dependencies: AppDependencies): Apps {
   return { publicApp, internalApp };
 }
 
-type Common = AppDependencies & Observer & Pick<Access, 'tickets'> & Pick<AccessOptions, 'limiter' | 'revocations'>;
+type Common = AppDependencies &
+  Observer &
+  Pick<Access, 'tickets'> &
+  Pick<AccessOptions, 'limiter' | 'revocations'> &
+  Pick<StreamOptions, 'turnstile'>;
 
 function createApp(observer: Observer, before?: Before): App {
   const app: App = new Hono<AppEnvironment>();

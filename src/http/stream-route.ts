@@ -20,6 +20,7 @@ import { logFault } from './observe.ts';
 import { problem, told } from './problem.ts';
 import { readStreamRequest } from './stream-request.ts';
 import type { StreamRequest } from './stream-request.ts';
+import type { Turnstile } from './turnstile.ts';
 
 export interface StreamOptions {
   readonly rooms: Pick<Rooms, 'readHead' | 'join'>;
@@ -29,15 +30,18 @@ export interface StreamOptions {
   readonly log: Log;
   readonly metrics: Metrics;
   readonly clock: Clock;
+  readonly turnstile: Turnstile;
 }
 
 export function streamRoute(options: StreamOptions): SessionHandler {
   const ended = createEndedReaders(limits.endedReaders);
+  const readHead = headReader(options);
   return async (c, visit) => {
     // Hono brings HEAD here too; a stream opened for it would never end.
     if (c.req.method === 'HEAD') return c.body(null, 200, streamHeaders);
     const request = streamRequestOf(c);
-    const head = await readHead(options, visit.session);
+    const head = await readHead(visit.session);
+    await options.turnstile(); // one read's answer is everybody's
     if (head === undefined) throw sessionUnknown();
     if (head.state === 'deleted' && request.isStrict) throw sessionDeleted();
     if (hasNothingMore(head, request)) {
@@ -52,10 +56,19 @@ export function streamRoute(options: StreamOptions): SessionHandler {
   };
 }
 
-/** The head, or why it cannot be had now: with a deadline, since a silent database must not leave a reader without an answer. */
-async function readHead({ rooms, isDraining }: StreamOptions, session: string): Promise<Head | undefined> {
-  if (isDraining()) throw new LedgerlineError('draining', 'this server is draining');
-  return withDeadline(rooms.readHead(session), limits.streamHeadDeadlineMs, 'the ledger');
+/**
+ * The head, or why it cannot be had now: with a deadline, since a silent database must not leave a reader without an answer. A herd
+ * shares a read, and so its deadline.
+ */
+function headReader({ rooms, isDraining }: StreamOptions): (session: string) => Promise<Head | undefined> {
+  const inTime = new WeakMap<Promise<Head | undefined>, Promise<Head | undefined>>();
+  return async (session) => {
+    if (isDraining()) throw new LedgerlineError('draining', 'this server is draining');
+    const read = rooms.readHead(session);
+    const known = inTime.get(read) ?? withDeadline(read, limits.streamHeadDeadlineMs, 'the ledger');
+    inTime.set(read, known);
+    return known;
+  };
 }
 
 /**
@@ -63,13 +76,14 @@ async function readHead({ rooms, isDraining }: StreamOptions, session: string): 
  * behind it, is a stream that says when to come back and ends. Whoever asked for real status codes gets them.
  */
 export function outlastingFaults(
-  { log, metrics, clock }: Pick<StreamOptions, 'log' | 'metrics' | 'clock'>,
+  { log, metrics, clock, turnstile }: Pick<StreamOptions, 'log' | 'metrics' | 'clock' | 'turnstile'>,
   handler: Handler,
 ): Handler {
   return async (c) => {
     const { isStrict } = streamRequestOf(c);
     if (isStrict) c.header('Preference-Applied', 'handling=strict');
     try {
+      await turnstile();
       return await handler(c);
     } catch (thrown) {
       const error = told(thrown);
@@ -115,6 +129,8 @@ function openRoom(options: StreamOptions, c: AppContext, visit: Visit, request: 
   notes.facts = { after: requested.kind === 'after' ? requested.cursor : requested.kind, head: head.head };
   const { identity, expiresAtMs } = credential;
   const leave = options.limiter.open(session, identity?.jti);
+  // One system call for the head of the answer and all that is at hand.
+  outgoing.cork();
   // Hono drops what was set on the way when the response is ours.
   const writer = openStream(outgoing, { ...notes.headers.byName, ...Object.fromEntries(c.res.headers) });
   writer.onClose(leave);
@@ -134,7 +150,10 @@ function openRoom(options: StreamOptions, c: AppContext, visit: Visit, request: 
   } catch (thrown) {
     // The status is out; all that is left is to end, which a reader answers by coming back.
     logFault(options.log, told(thrown), c);
+    outgoing.uncork();
     writer.destroy();
+    return RESPONSE_ALREADY_SENT;
   }
+  outgoing.uncork();
   return RESPONSE_ALREADY_SENT;
 }
