@@ -49,3 +49,6 @@ export const spread = (values: readonly number[]): string =>
   `${rounded(quantile(values, 0))}–${rounded(quantile(values, 1))}`;
 
 export const countTo = (count: number): number[] => Array.from({ length: count }, (_, index) => index + 1);
+
+/** Where a long measurement is, for who waits for it. */
+export const progress = (text: string): void => console.error(`  ${Math.round(performance.now() / 1_000)} s: ${text}`);

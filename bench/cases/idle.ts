@@ -10,7 +10,7 @@ import { Readers } from '../load/readers.ts';
 import { openStage } from '../load/stage.ts';
 import type { Stage } from '../load/stage.ts';
 import type { PeerName } from '../peers/peers.ts';
-import { countTo, rounded } from '../report.ts';
+import { countTo, progress, rounded } from '../report.ts';
 import type { Options, Report, Row } from '../report.ts';
 
 const names: readonly PeerName[] = [
@@ -79,6 +79,7 @@ export async function run({ quick }: Options): Promise<Report> {
     const kib = new Map<PeerName, number>();
     const rows: Row[] = [];
     for (const name of names) {
+      progress(`${count} idle readers of ${name}`);
       const seen = await kibPerReader(stage, name, count);
       if (seen === undefined) continue;
       kib.set(name, seen.kib);
@@ -89,6 +90,7 @@ export async function run({ quick }: Options): Promise<Report> {
       });
     }
     const rooms = count / READERS_OF_ROOM;
+    progress(`${count} idle readers in ${rooms} rooms, for ${seconds} s`);
     const percent = await idlePercent(stage, rooms, seconds);
     rows.push({
       what: `${count} idle readers in ${rooms} rooms`,

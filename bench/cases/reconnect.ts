@@ -14,7 +14,7 @@ import { appendAtPace } from '../load/pace.ts';
 import { Readers } from '../load/readers.ts';
 import { openStage } from '../load/stage.ts';
 import type { Running, Stage } from '../load/stage.ts';
-import { countTo, median, quantile, rounded, spread } from '../report.ts';
+import { countTo, median, progress, quantile, rounded, spread } from '../report.ts';
 import type { Options, Report, Row, Target } from '../report.ts';
 import { statementsSoFar } from '../services/database.ts';
 
@@ -97,7 +97,10 @@ export async function run({ quick }: Options): Promise<Report> {
         fill(ledger, [...(counted ?? []), ...(loaded ?? []), ELSEWHERE], HISTORY),
       );
       const waves: Wave[] = [];
-      for (let round = 0; round < rounds; round += 1) waves.push(await wave(stage, counted ?? [], loaded ?? [], count));
+      for (let round = 0; round < rounds; round += 1) {
+        progress(`${count} readers of ${sessionCount} sessions, round ${round + 1} of ${rounds}`);
+        waves.push(await wave(stage, counted ?? [], loaded ?? [], count));
+      }
       const of = (what: keyof Wave): number => median(waves.map((each) => each[what]));
       const worstMs = Math.max(...waves.map(({ loopMs }) => loopMs));
       rows.push({

@@ -15,7 +15,7 @@ import { fill, withLedger } from '../load/history.ts';
 import { Readers } from '../load/readers.ts';
 import { openStage } from '../load/stage.ts';
 import { frameOf, stampedData } from '../peers/payload.ts';
-import { countTo, median, rounded, spread } from '../report.ts';
+import { countTo, median, progress, rounded, spread } from '../report.ts';
 import type { Options, Report } from '../report.ts';
 import { statementsSoFar } from '../services/database.ts';
 
@@ -56,7 +56,7 @@ export async function run({ quick }: Options): Promise<Report> {
         await readers.open(
           gateway.port,
           countTo(count).map(() => request),
-          { until: 'connected' },
+          { until: 'connected', looking: 0 },
         );
         await readers.arrival(events * count);
       };
@@ -81,6 +81,7 @@ export async function run({ quick }: Options): Promise<Report> {
       ];
       const seen = sides.map((): Round[] => []);
       for (let round = -1; round < rounds; round += 1) {
+        progress(round < 0 ? 'a round that is not measured' : `round ${round + 1} of ${rounds}`);
         for (const [index, { count, work, cpu }] of sides.entries()) {
           const [statements, before] = [await statementsSoFar(databaseUrl), await cpu()];
           const startedMs = performance.now();

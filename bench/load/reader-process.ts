@@ -18,6 +18,8 @@ export type ReaderRequest =
       readonly requests: readonly HttpRequest[];
       readonly until: Until;
       readonly side: number;
+      /** How many of them look at the age of what they get, which costs them more than all else; all of them count. */
+      readonly looking: number;
     }
   /** From now on nothing is read: the kernels' buffers fill, and then the server's. */
   | { readonly do: 'stall' }
@@ -32,8 +34,8 @@ export interface ReaderReport {
   readonly turnedAway: number;
 }
 
-/** How many of the readers look at the age of what they get; all of them count. */
-const LOOKING = 20;
+/** What a reader keeps of what a server said, to tell how it ended. */
+const KEPT_BYTES = 600;
 
 const connected = Buffer.from('event: connected');
 const sockets = new Set<{ readonly socket: Socket; readonly counter: FrameCounter }>();
@@ -66,8 +68,9 @@ function tryToOpen({ port, request, until, isLooking }: Opening): Promise<string
       reader.counter.add(chunk);
       if (isLooking) for (const age of agesMs(chunk)) ages.push(age);
       if (isOpen) return;
-      last = Buffer.concat([last, chunk]).subarray(-600);
-      isOpen = until === 'first bytes' || last.includes(connected);
+      const seam = Buffer.concat([last, chunk.subarray(0, connected.length)]);
+      isOpen = until === 'first bytes' || chunk.includes(connected) || seam.includes(connected);
+      last = Buffer.concat([last, chunk.subarray(-KEPT_BYTES)]).subarray(-KEPT_BYTES);
       if (isOpen) resolve(undefined);
       // A whole answer is no stream; its server keeps the connection for another request.
       else if (parseAnswer(last.toString('latin1')) !== undefined) socket.destroy();
@@ -88,12 +91,12 @@ async function openOne(opening: Opening): Promise<void> {
   }
 }
 
-async function open({ port, requests, until, side }: Extract<ReaderRequest, { do: 'open' }>): Promise<void> {
-  const everyNth = Math.ceil(requests.length / LOOKING);
+async function open({ port, requests, until, side, looking }: Extract<ReaderRequest, { do: 'open' }>): Promise<void> {
+  const everyNth = Math.ceil(requests.length / looking);
   let next = 0;
   const line = async (): Promise<void> => {
     for (let index = next++; index < requests.length; index = next++) {
-      await openOne({ port, request: requests[index]!, until, isLooking: index % everyNth === 0 });
+      await openOne({ port, request: requests[index]!, until, isLooking: looking > 0 && index % everyNth === 0 });
     }
   };
   await Promise.all(Array.from({ length: Math.min(side, requests.length) }, line));

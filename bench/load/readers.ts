@@ -8,6 +8,8 @@ export interface OpenOptions {
   readonly until?: Until;
   /** How many connections may be opening at a time; more than there are: all at once. */
   readonly side?: number;
+  /** How many of them look at the age of what they get. */
+  readonly looking?: number;
 }
 
 export class Readers {
@@ -23,8 +25,8 @@ export class Readers {
 
   /** Resolves when every stream is open. */
   async open(port: number, requests: readonly HttpRequest[], options: OpenOptions = {}): Promise<void> {
-    const { until = 'first bytes', side = 50 } = options;
-    await this.#child.ask({ do: 'open', port, requests, until, side });
+    const { until = 'first bytes', side = 50, looking = 20 } = options;
+    await this.#child.ask({ do: 'open', port, requests, until, side, looking });
   }
 
   report(): Promise<ReaderReport> {
