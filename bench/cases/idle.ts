@@ -2,13 +2,16 @@
  * What an open connection costs that nothing happens on.
  *
  * Method. Memory: the resident set of the server's process after a garbage collection, with and without the readers of one session,
- * each server in a fresh process that has served 50 others before. CPU: a gateway with its head check running, whose readers are spread
+ * each server in a fresh process that has served 50 others before. All are asked with the same headers, since what a request brings is
+ * kept as long as its answer goes on. CPU: a gateway with its head check running, whose readers are spread
  * over rooms, ten to each; its process's CPU over a time in which nobody appends.
  */
 import { sleep } from '../../src/base/clock.ts';
 import { Readers } from '../load/readers.ts';
 import { openStage } from '../load/stage.ts';
 import type { Stage } from '../load/stage.ts';
+import type { HttpRequest } from '../peers/peer.ts';
+import { loadPeer } from '../peers/peers.ts';
 import type { PeerName } from '../peers/peers.ts';
 import { countTo, progress, rounded } from '../report.ts';
 import type { Options, Report, Row } from '../report.ts';
@@ -28,16 +31,19 @@ async function kibPerReader(
   stage: Stage,
   name: PeerName,
   count: number,
+  headers: HttpRequest['headers'],
 ): Promise<{ title: string; kib: number } | undefined> {
   const [running] = await stage.startAll([name]);
   if (running === undefined) return undefined;
   const readers = await Readers.start();
   try {
     await running.create(['idle']);
+    const request = running.peer.follow('idle');
+    const alike = { ...request, headers: { ...headers, ...request.headers } };
     const open = (many: number) =>
       readers.open(
         running.port,
-        countTo(many).map(() => running.peer.follow('idle')),
+        countTo(many).map(() => alike),
       );
     await open(50);
     await sleep(500);
@@ -76,11 +82,12 @@ export async function run({ quick }: Options): Promise<Report> {
   const [count, seconds] = quick ? [2_000, 12] : [9_000, 60];
   const stage = await openStage(names);
   try {
+    const { headers } = (await loadPeer('ledgerline')).follow('idle');
     const kib = new Map<PeerName, number>();
     const rows: Row[] = [];
     for (const name of names) {
       progress(`${count} idle readers of ${name}`);
-      const seen = await kibPerReader(stage, name, count);
+      const seen = await kibPerReader(stage, name, count, headers);
       if (seen === undefined) continue;
       kib.set(name, seen.kib);
       rows.push({
