@@ -56,7 +56,8 @@ describe('three relays, two of which die when they have published and not marked
       }
       await stage.relay(channel);
       await isOut();
-      await eventually('all is applied', async () => (await stage.applied()).length >= sessions * each);
+      // Of one session one after another, each in a transaction of its own.
+      await eventually('all is applied', async () => (await stage.applied()).length >= sessions * each, 50_000);
       const stream = await readStream(channel, sessions * each);
       for (const name of names) {
         expect(jumpsAhead(stream.get(name) ?? [])).toEqual([]);

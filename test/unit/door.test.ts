@@ -55,7 +55,7 @@ it('in any of 10,000 pairs of token and session', async () => {
     const route = createDoor(() => Promise.resolve(credential), reach)('read', (_, { session }) =>
       world[session] === undefined ? Promise.reject(sessionUnknown()) : Promise.resolve(new Response(session)),
     );
-    const c = { req: { param: () => asked }, set: () => undefined } as unknown as AppContext;
+    const c = { req: { param: () => asked }, get: () => ({}) } as unknown as AppContext;
     const answer = await (async () => (await route(c)).text())().catch((thrown: unknown) => thrown);
     if (!isWithinReach(asked, given, world[asked]?.owner)) {
       // the same in every byte as for what is not there
