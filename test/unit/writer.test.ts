@@ -5,7 +5,7 @@ import { connect as connectHttp2, createServer as createHttp2Server } from 'node
 import type { Http2Server, Http2ServerRequest, Http2ServerResponse } from 'node:http2';
 import { connect } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { limits } from '../../src/base/limits.ts';
 import { openStream } from '../../src/sse/writer.ts';
 import type { Writer } from '../../src/sse/writer.ts';
@@ -77,6 +77,36 @@ describe('the head of a stream', () => {
     const { socket, received } = raw(port, get(version));
     await eventually('the server closes', () => socket.closed || socket.readableEnded);
     expect(Buffer.from(received().split('\r\n\r\n')[1] ?? '', 'latin1').toString()).toBe('id: 1\n\nid: é\n\n');
+  });
+});
+
+describe('a write', () => {
+  const opened = async (): Promise<{ writer: Writer; response: ServerResponse }> => {
+    let found: { writer: Writer; response: ServerResponse } | undefined;
+    const port = await serve((writer, response) => (found = { writer, response }));
+    raw(port, get('1.1'));
+    return eventually('the stream opens', () => found);
+  };
+
+  test.each([100, 40_000])('of %i bytes leaves within the call, unless it is corked', async (bytes) => {
+    const { writer, response } = await opened();
+    const sent = () => response.req.socket.bytesWritten - writer.unsentBytes;
+    const before = sent();
+    writer.write(Buffer.alloc(bytes, 'x'));
+    expect(sent() - before).toBe(bytes);
+    writer.cork();
+    writer.write(Buffer.alloc(bytes, 'y'));
+    expect(sent() - before).toBe(bytes);
+    writer.uncork();
+    expect(sent() - before).toBe(bytes * 2);
+  });
+
+  test('of a frame asks for no tick of the loop: a thousand of them cost as much as a fifth of the frames', async () => {
+    const { writer } = await opened();
+    const ticks = vi.spyOn(process, 'nextTick');
+    releases.push(() => ticks.mockRestore());
+    for (let frame = 0; frame < 100; frame += 1) writer.write('id: 1\ndata: {}\n\n');
+    expect(ticks).not.toHaveBeenCalled();
   });
 });
 
