@@ -12,22 +12,26 @@ export interface Terms {
 
 export class Permit {
   readonly #terms: Terms;
+  readonly #expiresAtMs: number;
   readonly #clock: Clock;
+  readonly #walled: Pick<Clock, 'wall'>;
   readonly #deny: (reason: DenyReason) => void;
   #expiry: Timer | undefined;
   #unwatch: (() => void) | undefined;
   #isOver = false;
 
-  constructor(terms: Terms, clock: Clock, deny: (reason: DenyReason) => void) {
+  /** `walled` is asked before each delivery, and may remember what it saw for a moment. */
+  constructor(terms: Terms, clock: Clock, deny: (reason: DenyReason) => void, walled: Pick<Clock, 'wall'> = clock) {
     this.#terms = terms;
+    this.#expiresAtMs = terms.expiresAtMs ?? Infinity;
+    this.#walled = walled;
     this.#clock = clock;
     this.#deny = deny;
   }
 
   /** Also when the wall clock jumped and the timer has not fired. */
   get hasExpired(): boolean {
-    const { expiresAtMs = Infinity } = this.#terms;
-    return expiresAtMs < Infinity && this.#clock.wall() >= expiresAtMs;
+    return this.#expiresAtMs < Infinity && this.#walled.wall() >= this.#expiresAtMs;
   }
 
   watch(): void {
@@ -46,8 +50,7 @@ export class Permit {
   }
 
   #watchExpiry(): void {
-    const { expiresAtMs = Infinity } = this.#terms;
-    const leftMs = expiresAtMs - this.#clock.wall();
+    const leftMs = this.#expiresAtMs - this.#clock.wall();
     if (leftMs === Infinity) return;
     if (leftMs <= 0) return this.#deny('expired');
     // A timer's longest delay may be shorter than a token's life: look again then.

@@ -70,10 +70,10 @@ export class Room implements Source, Watched {
   readonly clock: Clock;
   readonly log: Log;
   readonly subscribers = new Set<Subscriber>();
+  readonly sweep: Sweep<Subscriber>;
   readonly #shared: Shared;
   readonly #onEmpty: () => void;
   readonly #intake: Intake;
-  readonly #sweep: Sweep<Subscriber>;
   #state: SessionState;
   #isOpen = true;
   #pending: Pending | undefined;
@@ -87,7 +87,7 @@ export class Room implements Source, Watched {
     this.#onEmpty = onEmpty;
     this.#state = head.state;
     const deliveries = new Deliveries({ ...shared, session, at: head.head });
-    this.#sweep = new Sweep(this.subscribers, (subscriber) => subscriber.news(), shared.clock, {
+    this.sweep = new Sweep(this.subscribers, (subscriber) => subscriber.news(), shared.clock, {
       began: () => deliveries.began(this.watermark),
       ended: () => deliveries.ended(this.subscribers.size),
     });
@@ -97,7 +97,7 @@ export class Room implements Source, Watched {
       clock: shared.clock,
       metrics: shared.metrics,
       onEntered: (frames) => deliveries.heard(frames),
-      onAdvance: () => this.#sweep.request(),
+      onAdvance: () => this.sweep.request(),
       onRepaired: shared.observer && ((repair) => shared.observer?.onRepaired(session, repair)),
     });
     this.#subscribe(0);
@@ -136,7 +136,7 @@ export class Room implements Source, Watched {
     this.#isOpen = false;
     this.#resubscription?.cancel();
     this.#pending?.unsubscribe();
-    this.#sweep.cancel();
+    this.sweep.cancel();
     this.#forget(this.watermark);
   }
 
@@ -229,7 +229,7 @@ export class Room implements Source, Watched {
       this.#forget(this.watermark);
       for (const subscriber of this.subscribers) subscriber.restart(undefined);
     }
-    this.#sweep.request();
+    this.sweep.request();
   }
 
   /** The head is below what was known to be committed, or the session is no longer over: the database is an older one. */
@@ -238,7 +238,7 @@ export class Room implements Source, Watched {
     this.#forget(head.head);
     this.#state = head.state;
     for (const subscriber of this.subscribers) subscriber.restart(head);
-    this.#sweep.request();
+    this.sweep.request();
   }
 
   #forget(at: Cursor): void {

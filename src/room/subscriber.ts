@@ -51,9 +51,9 @@ export class Subscriber {
     this.#cursor = options.cursor;
     this.#origin = options.cursor;
     this.#joinHead = options.joinHead;
-    this.#permit = new Permit(options.terms, this.#source.clock, (reason) => this.#deny(reason));
+    this.#permit = new Permit(options.terms, this.#source.clock, (reason) => this.#deny(reason), this.#source.sweep);
     this.#progress = new Progress(this.#source.clock.now());
-    this.#writer.onDrain(() => this.#react('drain'));
+    this.#writer.onDrain(() => this.#catchUp('drain'));
     this.#writer.onClose(() => this.#react('close'));
   }
 
@@ -132,7 +132,7 @@ export class Subscriber {
 
   #react(stimulus: Stimulus, page?: CutPage): void {
     const reaction = reactions[this.#state][stimulus];
-    if (reaction === 'pump') return this.#pump(page);
+    if (reaction === 'pump') return this.#guarded(() => this.#read(page));
     if (reaction === this.#state) return;
     this.#state = reaction;
     this.#stopWaiting();
@@ -147,11 +147,10 @@ export class Subscriber {
     this.#counted = sentBytes;
   }
 
-  /** Corked as a whole: the system calls happen here, inside the turn that is being timed. */
-  #pump(page?: CutPage): void {
+  /** Who is behind reads piece after piece: one system call for all that it may take. */
+  #catchUp(stimulus: 'drain' | 'page', page?: CutPage): void {
     this.#writer.cork();
-    this.#guarded(() => this.#read(page));
-    if (this.#state === 'stalled') this.#source.stalled();
+    this.#react(stimulus, page);
     this.#writer.uncork();
   }
 
@@ -167,15 +166,17 @@ export class Subscriber {
   }
 
   /** Reads until there is no more, no history at hand, no space in the socket, or an end. */
-  #read(given: CutPage | undefined): void {
+  #read(page: CutPage | undefined): void {
     const source = this.#source;
-    let page = given;
     if (this.#permit.hasExpired) return this.#deny('expired');
     for (;;) {
       this.#announce();
       const reason = source.over(this.#cursor);
       if (reason !== undefined) return this.#finish(frame.endFrame(this.#cursor, this.#head, reason), reason);
-      if (!this.#writer.isWritable) return void (this.#state = 'stalled');
+      if (!this.#writer.isWritable) {
+        this.#state = 'stalled';
+        return source.stalled();
+      }
       if (this.#cursor >= source.watermark) return void (this.#state = 'live');
       let slice = source.read(this.#cursor);
       if (slice === undefined && page !== undefined) slice = readPage(page, this.#cursor);
@@ -200,7 +201,7 @@ export class Subscriber {
     this.#ask = this.#source.ask(this.#cursor, (answer) => {
       this.#ask = undefined;
       if (answer === 'gone') this.#recheck();
-      else this.#react('page', answer);
+      else this.#catchUp('page', answer);
     });
   }
 

@@ -1,5 +1,5 @@
 /** One reader: slow, silent, expired or broken; and the sweeps and beats that visit it. */
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { limits } from '../../src/base/limits.ts';
 import { reactions } from '../../src/room/subscriber-state.ts';
 import { Sweep } from '../../src/room/sweep.ts';
@@ -157,6 +157,19 @@ describe('a token that expires', () => {
     world.append(session);
     expect(reader.sequences).toEqual([1]);
     expect(reader.controls.at(-1)).toBe('denied');
+  });
+
+  test('is looked for once in a sweep, not once for each of its readers', async () => {
+    const world = await createWorld();
+    world.append(session);
+    const expiresAtMs = world.clock.wall() + 60_000;
+    const readers = [];
+    for (let reader = 0; reader < 50; reader += 1) readers.push(await world.follow(session, 'head', { expiresAtMs }));
+    const looks = vi.spyOn(world.clock, 'wall');
+    world.append(session);
+    await world.clock.settle();
+    expect(readers.every(({ sequences }) => sequences.at(-1) === 2)).toBe(true);
+    expect(looks.mock.calls.length).toBeLessThan(5);
   });
 
   test('ends a stalled reader too, and what it had not read is not sent', async () => {
