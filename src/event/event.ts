@@ -50,16 +50,41 @@ export function envelope(event: StoredEvent): string {
   return `{"sequence":${event.sequence},"type":"${event.type}","at":"${event.at}"${turn},"data":${event.data}}`;
 }
 
-const stampMark = '"at":"';
-const STAMP_LENGTH = '2026-11-30T04:00:00.000Z'.length;
+/** Which is its third member, behind a number and a type, neither of which holds a comma. */
+const stampMark = ',"at":"';
+const COMMA = 44;
+const [ZERO, NINE] = [48, 57];
+
+/** The number that so many digits write; not a number where something else stands. */
+function digitsAt(encoded: Buffer, from: number, count: number): number {
+  let value = 0;
+  for (let index = from; index < from + count; index += 1) {
+    const code = encoded[index] ?? 0;
+    if (code < ZERO || code > NINE) return Number.NaN;
+    value = value * 10 + code - ZERO;
+  }
+  return value;
+}
 
 /**
- * When the first of some encoded events was stamped, in milliseconds since the epoch; not a number where there is none. What
- * stands before it in an envelope, a number and a type, can hold no such mark.
+ * When the first of some encoded events was stamped, in milliseconds since the epoch; not a number where there is none. A room asks
+ * with every broadcast: reading it as text costs five times as much [bench].
  */
 export function stampOf(encoded: Buffer): number {
-  const start = encoded.indexOf(stampMark, 0, 'latin1') + stampMark.length;
-  return Date.parse(encoded.toString('latin1', start, start + STAMP_LENGTH));
+  const start = encoded.indexOf(COMMA, encoded.indexOf(COMMA) + 1);
+  for (let index = 0; index < stampMark.length; index += 1) {
+    if (encoded[start + index] !== stampMark.charCodeAt(index)) return Number.NaN;
+  }
+  const at = start + stampMark.length;
+  return Date.UTC(
+    digitsAt(encoded, at, 4),
+    digitsAt(encoded, at + 5, 2) - 1,
+    digitsAt(encoded, at + 8, 2),
+    digitsAt(encoded, at + 11, 2),
+    digitsAt(encoded, at + 14, 2),
+    digitsAt(encoded, at + 17, 2),
+    digitsAt(encoded, at + 20, 3),
+  );
 }
 
 /** Types whose events may wait a moment for others of their kind; every other type leaves its batch at once. */

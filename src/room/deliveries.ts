@@ -19,11 +19,14 @@ export class Deliveries {
   #delivered: Cursor;
   /** When the first broadcast was stamped that no sweep has begun to give out; its frames would outlast the tail's budget [I6]. */
   #waitingMs: number | undefined;
-  #given: { readonly oldestMs: number | undefined; readonly last: Cursor } | undefined;
+  /** Of the sweep that is under way: where it goes to, and what it took over as waiting. */
+  #given: Cursor;
+  #oldestMs: number | undefined;
 
   constructor(options: DeliveriesOptions) {
     this.#options = options;
     this.#delivered = options.at;
+    this.#given = options.at;
   }
 
   /** A broadcast continued the watermark. What comes without frames is not measured: nothing here tells when it was stamped. */
@@ -33,22 +36,21 @@ export class Deliveries {
 
   /** A sweep begins; what is heard from now on is the next one's. */
   began(watermark: Cursor): void {
-    this.#given = { oldestMs: this.#waitingMs, last: watermark };
+    this.#given = watermark;
+    this.#oldestMs = this.#waitingMs;
     this.#waitingMs = undefined;
   }
 
   /** Every subscriber was given it, or its socket was full. */
   ended(subscribers: number): void {
-    const given = this.#given;
-    if (given === undefined) return;
     const before = this.#delivered;
-    this.#delivered = given.last;
+    this.#delivered = this.#given;
     // A restored database takes the watermark back: what is given out again has no news.
-    if (given.last <= before || subscribers === 0) return;
+    if (this.#given <= before || subscribers === 0) return;
     const { session, wall, log, metrics } = this.#options;
-    const lagMs = given.oldestMs === undefined ? undefined : wall() - given.oldestMs;
+    const lagMs = this.#oldestMs === undefined ? undefined : wall() - this.#oldestMs;
     // A stamp has whole milliseconds and a clock is known to a fraction of one, so that it may lie a little ahead.
     if (lagMs !== undefined && !Number.isNaN(lagMs)) metrics.streamLagSeconds.observe(Math.max(0, lagMs) / 1_000);
-    log.debug({ session, first: next(before), last: given.last, subscribers, lagMs }, 'delivered');
+    log.debug({ session, first: next(before), last: this.#given, subscribers, lagMs }, 'delivered');
   }
 }

@@ -2,7 +2,7 @@
 import type { Clock, Timer } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import type { Metrics } from '../base/metrics.ts';
-import { after, before } from '../event/sequence.ts';
+import { START, after, before } from '../event/sequence.ts';
 import type { Cursor } from '../event/sequence.ts';
 import { frameEnds, frameOffset } from '../sse/frame.ts';
 import { classify } from './gap.ts';
@@ -97,6 +97,7 @@ export class Intake {
   }
 
   #drain(): void {
+    if (this.#held.highest === START) return;
     for (;;) {
       const broadcast = this.#held.takeNext(this.watermark);
       if (broadcast === undefined) break;

@@ -20,21 +20,31 @@ export function eventFrame(sequence: Sequence, envelope: string): string {
  */
 export function frameOffset(frames: Buffer, sequence: Sequence): number {
   const start = `${eventLayout.open}${sequence}\n`;
-  if (frames.subarray(0, start.length).equals(Buffer.from(start))) return 0;
+  if (beginsWith(frames, start)) return 0;
   const found = frames.indexOf(`${eventLayout.close}${start}`);
   return found < 0 ? -1 : found + eventLayout.close.length;
 }
 
-/** The offset at which each frame of a buffer of consecutive event frames ends; the last is short of the buffer when that ends inside a frame. */
+/** Byte by byte: a Buffer made for the comparison costs ten times as much [bench]. */
+function beginsWith(frames: Buffer, ascii: string): boolean {
+  for (let index = 0; index < ascii.length; index += 1) if (frames[index] !== ascii.charCodeAt(index)) return false;
+  return true;
+}
+
+const LINE_FEED = 10;
+
+/**
+ * The offset at which each frame of a buffer of consecutive event frames ends; the last is short of the buffer when that ends inside a
+ * frame. A search for a byte costs a seventh of one for text [bench], so line after line is looked at for the empty one.
+ */
 export function frameEnds(frames: Buffer): number[] {
   const ends: number[] = [];
-  let end = 0;
-  for (;;) {
-    const close = frames.indexOf(eventLayout.close, end, 'latin1');
-    if (close < 0) return ends;
-    end = close + eventLayout.close.length;
-    ends.push(end);
+  let feed = frames.indexOf(LINE_FEED);
+  while (feed >= 0) {
+    if (frames[feed + 1] === LINE_FEED) ends.push((feed += 1) + 1);
+    feed = frames.indexOf(LINE_FEED, feed + 1);
   }
+  return ends;
 }
 
 /** Where to cut a buffer of frames from `from` so that the piece has about `size` bytes and ends between frames. */
