@@ -39,9 +39,15 @@ export const peer: Peer = {
       response.writeHead(200, { 'Content-Type': 'text/event-stream' }).flushHeaders();
       let queue: Live[] | undefined = [];
       let last = 0;
+      // Two appends that commit one after another may be broadcast the other way round.
+      const early = new Map<number, Live>();
       const show = (live: Live): void => {
-        if (live.sequence > last) response.write(frame(live));
-        last = Math.max(last, live.sequence);
+        if (live.sequence > last) early.set(live.sequence, live);
+        for (let next = early.get(last + 1); next !== undefined; next = early.get(last + 1)) {
+          early.delete(next.sequence);
+          last = next.sequence;
+          response.write(frame(next));
+        }
       };
       const subscription = nats.subscribe(`straightforward.${session}`, {
         callback(_error, message) {
