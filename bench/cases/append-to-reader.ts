@@ -12,7 +12,7 @@ import { Readers } from '../load/readers.ts';
 import { openStage } from '../load/stage.ts';
 import type { Running, Stage } from '../load/stage.ts';
 import type { PeerName } from '../peers/peers.ts';
-import { countTo, median, quantile, rounded, spread } from '../report.ts';
+import { countTo, median, progress, quantile, rounded, spread } from '../report.ts';
 import type { Options, Report, Row, Target } from '../report.ts';
 
 const names: readonly PeerName[] = [
@@ -45,8 +45,10 @@ async function compare(stage: Stage, viewers: number, rounds: number, events: nu
       );
     }
     for (let round = -1; round < rounds; round += 1) {
-      console.error(`  ${viewers} readers, ${round < 0 ? 'unmeasured' : `round ${round + 1} of ${rounds}`} …`);
       for (const { running, readers, seen } of sides) {
+        progress(
+          `${viewers} readers of ${running.name}, ${round < 0 ? 'unmeasured' : `round ${round + 1} of ${rounds}`}`,
+        );
         await readers.report();
         await appendAtPace(running, [`${session}-${running.name}`], { perSecond: PER_SECOND, events });
         const { agesMs } = await readers.arrival(events * viewers);
