@@ -20,7 +20,8 @@ const REPLACED_GRACE_MS = 1_000;
 
 export function createPool(options: PoolOptions): Pool {
   const log: Log = options.log;
-  let client = connect(options);
+  const open = (): Sql => connect({ ...options, isReserved: true });
+  let client = open();
   let isClosed = false;
 
   /**
@@ -29,7 +30,7 @@ export function createPool(options: PoolOptions): Pool {
    */
   function replace(failed: Sql): void {
     if (isClosed || client !== failed) return; // closing, or another query saw the same failure first
-    client = connect(options);
+    client = open();
     detach(disconnect(failed, REPLACED_GRACE_MS), log, 'a lost client did not end');
   }
 
