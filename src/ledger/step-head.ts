@@ -4,7 +4,7 @@ import type { Statements } from '../db/postgres.ts';
 import { toSequence } from '../event/sequence.ts';
 import { assertEvents } from './append-text.ts';
 import type { AppendRequest } from './ledger.ts';
-import { storing } from './turn-head.ts';
+import { asStored, storing } from './turn-head.ts';
 import type { Moved, TurnEvent } from './turn-head.ts';
 
 /** A part of a statement. */
@@ -47,14 +47,8 @@ export async function stampStep(
     select h.before, ledgerline.utc_text(h.at) as at, h.told from head h`;
   if (row === undefined) return undefined;
   const sequence = toSequence(row.before + 1);
-  return { session, first: sequence, last: sequence, at: row.at, events: [asStored(event, row.told)] };
-}
-
-/** Live and replayed frames are equal [I2], so the rest is the very text that was stored. */
-function asStored(event: TurnEvent, told: string | null): TurnEvent {
-  if (told === null) return event;
-  const data = `${event.data.slice(0, -1)}${told}`;
-  return { ...event, data, bytes: Buffer.byteLength(data) };
+  const stored = row.told === null ? event : asStored(event, row.told);
+  return { session, first: sequence, last: sequence, at: row.at, events: [stored] };
 }
 
 /** For a fact that came late, without an event: its deliveries are due all the same. Behind the head's lock; the first's number. */

@@ -157,6 +157,15 @@ export function storing(tx: Statements, events: readonly TurnEvent[], isTelling 
     )`;
 }
 
+/**
+ * An event whose data ends with what only the head's lock gives, `told`, in the place of its last brace. Live and replayed frames are
+ * equal [I2], so that is the very text that was stored.
+ */
+export function asStored(event: TurnEvent, told: string): TurnEvent {
+  const data = `${event.data.slice(0, -1)}${told}`;
+  return { ...event, data, bytes: Buffer.byteLength(data) };
+}
+
 function assignments(tx: Statements, move: Move) {
   const free = tx`lease_until = null, worker_id = null, stop_mode = null, stop_at = null`;
   const inMs = (ms: number) => tx`clock_timestamp() + ${Math.round(ms)}::int * interval '1 millisecond'`;

@@ -16,6 +16,7 @@ import { claim } from './claim.ts';
 import type { Claimed } from './claim.ts';
 import { decide } from './decide.ts';
 import { attemptName } from './attempt-name.ts';
+import { createClaimGroup } from './claim-group.ts';
 import { createClaimWait } from './claim-wait.ts';
 import { acknowledge, rerun, retry } from './operate.ts';
 import { createRecovery } from './recover.ts';
@@ -23,11 +24,11 @@ import { renew } from './renew.ts';
 import { request } from './request.ts';
 import { forgetOld } from './retention.ts';
 import { createSteps } from './journal-steps.ts';
-import { fail, finish, release } from './settle.ts';
+import { complete, fail, finish, release } from './settle.ts';
 import type { Steps } from './steps.ts';
 import { steer } from './steer.ts';
 import { stop } from './stop.ts';
-import { createTransact } from './transaction.ts';
+import { createLongTransact, createStatement, createTransact } from './transaction.ts';
 import type { Transact } from './transaction.ts';
 import { listActive, listAttention, readFigures } from './turn-list.ts';
 import type { Attempt, ClaimRequest, ClaimedTurn, Turns } from './turns.ts';
@@ -95,7 +96,8 @@ export function createTurns(options: TurnsOptions): PostgresTurns {
   const transact = createTransact(work, options);
   const settle = createTransact(settling, options);
   const owned = counting(settle);
-  const inEffects = createTransact(effects, options);
+  const settleAtOnce = createStatement(settling, options);
+  const inEffects = createLongTransact(effects, options);
   const inTurn = createGate(bounds.stepConnections);
   const steps = createSteps({
     metrics,
@@ -105,6 +107,7 @@ export function createTurns(options: TurnsOptions): PostgresTurns {
     effects: counting((what, write) => inTurn(() => inEffects(what, write))),
   });
   const claims = createClaimWait(bus, clock);
+  const claimGroup = createClaimGroup(claimAll);
   const stopping = new AbortController();
   setMaxListeners(0, stopping.signal); // each claim that waits
   const claiming = new Set<Promise<unknown>>();
@@ -130,19 +133,21 @@ export function createTurns(options: TurnsOptions): PostgresTurns {
     await work.run('forgetting old turns', (sql) => forgetOld(sql, FORGET_ROWS));
   }
 
-  async function claimNow(asked: ClaimRequest): Promise<readonly ClaimedTurn[]> {
-    let claimed: Claimed | undefined;
+  async function claimAll(requests: readonly ClaimRequest[]): Promise<readonly (readonly ClaimedTurn[])[]> {
+    const begun: Attempt[] = [];
+    let claimed: Claimed;
     try {
-      await transact('claiming turns', async (one) => (claimed = await claim(one, asked, bounds.leaseMs, log)));
+      claimed = await transact('claiming turns', (one) => claim(one, requests, bounds.leaseMs, log, begun));
     } catch (thrown) {
       // The connection was lost around the commit: if that happened, nobody has the turns.
-      for (const attempt of claimed?.fresh ?? [])
-        detach(giveBack(attempt), log, 'a turn that nobody got was not given back');
+      for (const attempt of begun) detach(giveBack(attempt), log, 'a turn that nobody got was not given back');
       throw thrown;
     }
-    for (const ms of claimed?.readyMs ?? []) metrics.claimSeconds.observe(ms / 1_000);
-    for (const turn of claimed?.turns ?? []) log.info({ ...attemptName(turn), worker: asked.worker }, 'turn claimed');
-    return claimed?.turns ?? [];
+    for (const ms of claimed.readyMs) metrics.claimSeconds.observe(ms / 1_000);
+    for (const [index, { worker }] of requests.entries()) {
+      for (const turn of claimed.turns[index] ?? []) log.info({ ...attemptName(turn), worker }, 'turn claimed');
+    }
+    return claimed.turns;
   }
 
   /** Without this a try would be lost with the answer, and a turn that is tried but once would fail without any. */
@@ -162,7 +167,7 @@ export function createTurns(options: TurnsOptions): PostgresTurns {
       const woken = claims.listen();
       try {
         if (signal?.aborted === true || stopping.signal.aborted) return [];
-        const turns = await claimNow(asked);
+        const turns = await claimGroup.claim(asked, signal);
         const leftMs = until - clock.now();
         if (turns.length > 0 || leftMs <= 0) return turns;
         const dueMs = await work.run('looking for the next turn', nextDueMs);
@@ -215,7 +220,12 @@ export function createTurns(options: TurnsOptions): PostgresTurns {
     },
     renew: (attempts) => renew({ pool: settling, clock, leaseMs: bounds.leaseMs }, attempts),
     steer: (attempt, after) => owned('steering a turn', (one) => steer(one, attempt, after)),
-    finish: (attempt, outcome, events) => owned('finishing a turn', (one) => finish(one, attempt, outcome, events)),
+    async finish(attempt, outcome, events) {
+      const what = 'finishing a turn';
+      const completed =
+        outcome === 'completed' ? await settleAtOnce(what, (one) => complete(one, attempt, events)) : undefined;
+      return completed ?? owned(what, (one) => finish(one, attempt, outcome, events));
+    },
     fail: (attempt, error, isRetryable) =>
       owned('failing a turn', (one) => fail(one, attempt, error, isRetryable, clock.random())),
     wait: (attempt, questions) => owned('pausing a turn', (one) => wait(one, attempt, questions)),

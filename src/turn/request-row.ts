@@ -45,31 +45,12 @@ export async function addRequest(
     values (${session}::text, ${request.sequence}::bigint, ${request.isSteering}::boolean)`;
 }
 
-/**
- * Makes the pending requests a turn's inputs, the oldest first and no more than a worker can be handed [I6]; with
- * `steeringOnly`, those that may join one that runs. The size is looked up for each: a join might walk the session's events.
- */
-export async function bindRequests(
-  tx: Statements,
-  session: string,
-  turn: string,
-  steeringOnly = false,
-): Promise<Sequence[]> {
+/** Messages that may join the turn that runs become inputs of it, the oldest first and no more than a worker can be handed [I6]. */
+export async function bindSteering(tx: Statements, session: string, turn: string): Promise<Sequence[]> {
   const rows = await tx<{ sequence: number }[]>`
-    update ledgerline.turn_request set status = 'claimed', turn_id = ${turn}::text
-     where session = ${session}::text and status = 'pending' and (is_steering or not ${steeringOnly}::boolean)
-       and sequence <= (
-         select max(b.sequence)
-           from (select p.sequence, row_number() over oldest as place, sum(p.bytes) over oldest as bytes_so_far
-                   from (select r.sequence, (select e.bytes from ledgerline.event e
-                                              where e.session = r.session and e.sequence = r.sequence) as bytes
-                           from ledgerline.turn_request r
-                          where r.session = ${session}::text and r.status = 'pending'
-                            and (r.is_steering or not ${steeringOnly}::boolean)
-                          order by r.sequence limit ${limits.turnInputs}::int) p
-                 window oldest as (order by p.sequence rows unbounded preceding)) b
-          where b.place = 1 or b.bytes_so_far <= ${limits.turnInputBytes}::int)
-    returning sequence`;
+    select b.sequence
+      from unnest(ledgerline.bind_requests(${session}::text, ${turn}::text, true,
+                                           ${limits.turnInputs}::int, ${limits.turnInputBytes}::int)) b (sequence)`;
   return ascending(rows);
 }
 
@@ -108,18 +89,30 @@ export async function inputSequences(tx: Statements, session: string, turn: stri
   return ascending(rows);
 }
 
+interface InputRow {
+  readonly sequence: number;
+  readonly at: string;
+  readonly data: string;
+  readonly traceparent: Traceparent | null;
+}
+
+const toInput = ({ sequence, at, data, traceparent }: InputRow): Input => ({
+  sequence: toSequence(sequence),
+  at,
+  data,
+  ...(traceparent === null ? {} : { traceparent }),
+});
+
 /** The messages themselves, as they were stored. */
 export async function readInputs(tx: Statements, session: string, turn: string): Promise<Input[]> {
-  const rows = await tx<{ sequence: number; at: string; data: string; traceparent: Traceparent | null }[]>`
+  const rows = await tx<InputRow[]>`
     select e.sequence, ledgerline.utc_text(e.created_at) as at, e.payload::text as data, e.traceparent
       from ledgerline.turn_request r
       join ledgerline.event e on e.session = r.session and e.sequence = r.sequence
      where r.session = ${session}::text and r.turn_id = ${turn}::text
      order by e.sequence`;
-  return rows.map(({ sequence, at, data, traceparent }) => ({
-    sequence: toSequence(sequence),
-    at,
-    data,
-    ...(traceparent === null ? {} : { traceparent }),
-  }));
+  return rows.map(toInput);
 }
+
+/** The same out of what a beginning attempt is handed. */
+export const parseInputs = (messages: string): Input[] => (JSON.parse(messages) as InputRow[]).map(toInput);

@@ -1,11 +1,34 @@
 /** How an attempt settles what it owns: finished, failed, waiting for a person, or given back. Each once, and again with the same answer. */
 import { LedgerlineError } from '../base/errors.ts';
 import type { NewEvent } from '../event/event.ts';
+import type { TurnEvent } from '../ledger/turn-head.ts';
+import { completeTurn } from '../ledger/turn-stamp.ts';
 import { endCurrent } from './end.ts';
 import { retryCurrent, settleFailure } from './retry.ts';
 import type { Work } from './transaction.ts';
+import { attemptEvent } from './turn-event.ts';
 import type { Attempt, Settled, TurnError } from './turns.ts';
 import { lockOwned, settledBefore } from './under-lock.ts';
+
+/** What nearly every turn comes to, in one statement; undefined: nothing was done, and `finish` judges. */
+export async function complete(
+  work: Work,
+  attempt: Attempt,
+  events: readonly NewEvent[],
+): Promise<Settled | undefined> {
+  const last = [...said(attempt, events), attemptEvent('turn.completed', attempt, {})];
+  const completed = await completeTurn(work.tx, attempt.session, attempt, last);
+  if (completed === undefined) return undefined;
+  const { moved, isPending } = completed;
+  work.stored(moved);
+  work.ended('done');
+  if (isPending) work.wake({ kind: 'ready', inMs: 0 });
+  return { state: isPending ? 'ready' : 'idle', status: 'done', sequence: moved.last };
+}
+
+/** An attempt's number is in what it says last: readers keep what it had written. */
+const said = ({ turn, attempt }: Attempt, events: readonly NewEvent[]): TurnEvent[] =>
+  events.map((event) => ({ ...event, fence: { turn, attempt } }));
 
 export async function finish(
   work: Work,
@@ -17,8 +40,7 @@ export async function finish(
   if (head === undefined) {
     return settledBefore(work.tx, attempt, [outcome === 'completed' ? 'done' : 'cancelled', 'in_doubt']);
   }
-  const fence = { turn: attempt.turn, attempt: attempt.attempt };
-  const last = events.map((event) => ({ ...event, fence }));
+  const last = said(attempt, events);
   if (outcome === 'completed') return endCurrent(work, head, { status: 'done', events: last });
   if (head.stop === undefined) {
     throw new LedgerlineError('turn_over', 'nobody asked the turn to stop: finish it as completed, or fail it', {

@@ -1,7 +1,7 @@
 /** Messages join the turn that runs, because their sender said that they may. */
 import type { Sequence } from '../event/sequence.ts';
 import type { Statements } from '../db/postgres.ts';
-import { bindRequests, inputSequences, readInputs } from './request-row.ts';
+import { bindSteering, inputSequences, readInputs } from './request-row.ts';
 import { journalInput } from './step-input.ts';
 import type { Work } from './transaction.ts';
 import { attemptEvent } from './turn-event.ts';
@@ -17,7 +17,7 @@ export async function steer(work: Work, attempt: Attempt, after = Infinity): Pro
   const { session, turn } = attempt;
   const head = await lockOwned(tx, attempt);
   if (head === undefined) throw fenced();
-  const joined = new Set<Sequence>(await bindRequests(tx, session, turn, true));
+  const joined = new Set<Sequence>(await bindSteering(tx, session, turn));
   if (joined.size > 0) {
     await work.move(head, { to: 'stays' }, [attemptEvent('turn.steered', attempt, { inputs: [...joined] })]);
     await journalInput(tx, { session, turn, fence: attempt.attempt }, { steered: [...joined] });

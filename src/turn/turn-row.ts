@@ -1,8 +1,7 @@
 /** The rows of turns: begun by a claim, counted by every further one, ended once. */
 import type { Statements } from '../db/postgres.ts';
 import type { Sequence } from '../event/sequence.ts';
-import type { ClaimedHead } from '../ledger/turn-lease.ts';
-import type { ClaimRequest, Policy, TurnError, TurnStatus } from './turns.ts';
+import type { Policy, TurnError, TurnStatus } from './turns.ts';
 
 export interface TurnRow {
   readonly turn: string;
@@ -37,30 +36,6 @@ export async function lockTurn(tx: Statements, session: string, turn: string): P
   const [row] = await tx<TurnRow[]>`
     select ${columns(tx)} from ledgerline.turn t where t.session = ${session}::text and t.turn_id = ${turn}::text
        for no key update`;
-  return row;
-}
-
-export async function beginTurn(tx: Statements, head: ClaimedHead, claim: ClaimRequest): Promise<TurnRow> {
-  const [row] = await tx<TurnRow[]>`
-    insert into ledgerline.turn as t (session, turn_id, policy, fence, attempts, total_attempts, max_attempts, time_allowed, deadline)
-    select ${head.session}::text, ${head.turn}::text, ${claim.policy}::text, ${head.fence}::bigint, 1, 1, ${claim.maxAttempts}::int,
-           allowed, clock_timestamp() + allowed
-      from (values (${claim.turnMs}::int * interval '1 millisecond')) given (allowed)
-    returning ${columns(tx)}`;
-  return one(row, head);
-}
-
-export async function countAttempt(tx: Statements, head: ClaimedHead): Promise<TurnRow> {
-  const [row] = await tx<TurnRow[]>`
-    update ledgerline.turn t
-       set fence = ${head.fence}::bigint, attempts = attempts + 1, total_attempts = total_attempts + 1, status = 'open'
-     where t.session = ${head.session}::text and t.turn_id = ${head.turn}::text
-    returning ${columns(tx)}`;
-  return one(row, head);
-}
-
-function one(row: TurnRow | undefined, head: ClaimedHead): TurnRow {
-  if (row === undefined) throw new Error(`the turn ${head.turn} that the head of ${head.session} names has no row`);
   return row;
 }
 

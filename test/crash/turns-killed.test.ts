@@ -33,6 +33,12 @@ const saysNoMore: Run = async (turn) => {
   return [{ type: 'message.completed', data: { message: turn.turn, role: 'assistant' } }];
 };
 
+/** What waits for the session's row ends with its client. */
+async function severedSession(url: string, session: string): Promise<Blocker> {
+  const stranger = await holdSession(url, session);
+  return { ...stranger, release: () => stranger.sever() };
+}
+
 interface Point {
   readonly when: string;
   readonly run: Run;
@@ -57,7 +63,9 @@ const points: readonly Point[] = [
   },
   { when: "during the model's stream", run: breaksOff, head: 3, attempts: 2, turns: 2 },
   { when: 'before the final transaction', run: saysNoMore, head: 4, attempts: 2, turns: 2 },
-  { when: 'inside the final transaction', run: answers, hold: holdSession, attempts: 2, turns: 2 },
+  { when: 'inside the final transaction', run: answers, hold: severedSession, attempts: 2, turns: 2 },
+  // It is one statement, which goes on without its client.
+  { when: 'inside the final transaction, by itself', run: answers, hold: holdSession, attempts: 1, turns: 2 },
   {
     when: 'after the final transaction, before the answer is read',
     run: answers,
@@ -144,7 +152,7 @@ it('a last attempt that is killed inside its final transaction ends visibly, too
   const crew = await turnCrew({ leaseMs: LEASE_MS });
   const session = await crew.session();
   await crew.say(session, 'Where is order 7731?');
-  const stranger = await holdSession(crew.url, session);
+  const stranger = await severedSession(crew.url, session);
   const victim = await crew.worker({ run: answers, maxAttempts: 1 });
   await stranger.met();
   await victim.kill();

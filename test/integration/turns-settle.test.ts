@@ -139,6 +139,33 @@ describe('finishing', () => {
     expect(await stage.turns.finish(turn, 'completed', [])).toMatchObject({ status: 'done' });
   });
 
+  test('waits for a head that somebody holds, and leaves what waits behind it ready', async () => {
+    const turn = await running();
+    await stage.say(turn.session, 'next');
+    const stranger = await holdHeads(stage.url, turn.session);
+    const finished = stage.turns.finish(turn, 'completed', [anEvent('{}')]);
+    await stranger.release();
+    expect(await finished).toMatchObject({ state: 'ready', status: 'done', sequence: 5 });
+    expect((await stage.claimOne()).turn).not.toBe(turn.turn);
+  });
+
+  test('is told live in the words that are stored, as is the claim [I2]', async () => {
+    const session = await stage.session();
+    let live = '';
+    const subscription = stage.bus.subscribe(session, (broadcast) => {
+      if (broadcast.kind === 'events') live += broadcast.frames?.toString();
+    });
+    await subscription.ready;
+    await stage.say(session, 'one');
+    await stage.say(session, 'two');
+    await stage.turns.finish(await stage.claimOne(), 'completed', [anEvent('{"text": "line"}')]);
+    const { events } = await stage.ledger.history(session, { limit: 10 });
+    expect(events).toHaveLength(5);
+    expect(events.filter((text) => !live.includes(`data: ${text}\n`))).toEqual([]);
+    expect(JSON.parse(events[4] ?? '')).toMatchObject({ type: 'turn.completed', data: { attempt: 1, inputs: [1, 2] } });
+    subscription.unsubscribe();
+  });
+
   test('leaves a reply that whoever lists sessions sees', async () => {
     const turn = await running();
     const { sequence } = await stage.turns.finish(turn, 'completed', []);

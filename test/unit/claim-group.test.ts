@@ -1,0 +1,77 @@
+/** Claims of one process that come together are one transaction, and each gets its own. */
+import { expect, it } from 'vitest';
+import { limits } from '../../src/base/limits.ts';
+import { createClaimGroup } from '../../src/turn/claim-group.ts';
+import type { ClaimedTurn, ClaimRequest } from '../../src/turn/turns.ts';
+
+const asking = (worker: string, limit = 1): ClaimRequest => ({
+  worker,
+  limit,
+  waitMs: 0,
+  policy: 'retry',
+  maxAttempts: 3,
+  turnMs: 1_000,
+});
+
+/** A transaction that ends when it is told to, with one turn of the worker's name for each request. */
+function stage() {
+  const flights: { readonly workers: readonly string[]; end(error?: Error): void }[] = [];
+  const group = createClaimGroup(
+    (requests) =>
+      new Promise((resolve, reject) => {
+        const workers = requests.map(({ worker }) => worker);
+        const turns = workers.map((turn) => [{ turn } as ClaimedTurn]);
+        flights.push({ workers, end: (error) => (error === undefined ? resolve(turns) : reject(error)) });
+      }),
+  );
+  return { flights, claim: group.claim };
+}
+
+const settled = () => new Promise((resolve) => setImmediate(resolve));
+
+it('takes off at once, and those that come meanwhile go together, each with its own answer', async () => {
+  const { flights, claim } = stage();
+  const all = Promise.all(['a', 'b', 'c'].map((worker) => claim(asking(worker))));
+  expect(flights.map(({ workers }) => workers)).toEqual([['a']]);
+  flights[0]?.end();
+  await settled();
+  expect(flights[1]?.workers).toEqual(['b', 'c']);
+  flights[1]?.end();
+  expect((await all).map(([turn]) => turn?.turn)).toEqual(['a', 'b', 'c']);
+});
+
+it('asks for no more turns at once than one claim may', async () => {
+  const { flights, claim } = stage();
+  const all = Promise.all(
+    [asking('a'), asking('b', limits.claimTurns), asking('c'), asking('d')].map((one) => claim(one)),
+  );
+  for (const index of [0, 1, 2]) {
+    flights[index]?.end();
+    await settled();
+  }
+  expect(flights.map(({ workers }) => workers)).toEqual([['a'], ['b'], ['c', 'd']]);
+  await all;
+});
+
+it('fails those of a transaction that failed, and serves the next', async () => {
+  const { flights, claim } = stage();
+  const lost = claim(asking('a'));
+  const next = claim(asking('b'));
+  flights[0]?.end(new Error('away'));
+  await expect(lost).rejects.toThrow('away');
+  await settled();
+  flights[1]?.end();
+  expect(await next).toHaveLength(1);
+});
+
+it('takes nothing for one whose caller left while it waited', async () => {
+  const { flights, claim } = stage();
+  const first = claim(asking('a'));
+  const leaving = new AbortController();
+  const left = claim(asking('b'), leaving.signal);
+  leaving.abort();
+  flights[0]?.end();
+  await first;
+  expect(await left).toEqual([]);
+  expect(flights).toHaveLength(1);
+});
