@@ -208,23 +208,14 @@ export const limits = {
   streamProbeMs: 2_000,
   /** A stream on which nothing is sent for so long ends; the next batch opens another. */
   streamIdleMs: 5_000,
-
-  // the lab of a development server
-  labBurstEvents: 5,
-  labBusStopMs: 5_000,
-  /** Sessions that have marks, or wait for a broadcast to lose. */
-  labSessions: 100,
-  /** Marks of one session; past it the oldest go. */
-  labMarks: 500,
-  /** How often a gateway that does not come back is tried again, and after how long. */
-  restartTries: 6,
-  restartRetryMs: 1_000,
 } as const;
 
 assert(limits.payloadBytes < limits.appendBodyBytes, 'an append holds at least one of the largest events');
 assert(limits.appendBodyBytes <= limits.heldBodiesBytes, 'the largest body is not refused for its size alone');
 assert(limits.appendBodyBytes <= limits.groupBytes, 'a flush holds at least one of the largest appends');
 assert(limits.eventsPerAppend <= limits.groupEvents, 'a flush holds at least one of the longest appends');
+assert(limits.smallGroupAppends <= limits.groupAppends, 'a full flush is not small');
+assert(limits.smallGroupWaitMs < limits.flushDeadlineMs, 'a flush waits for another for less than it may take itself');
 assert(limits.payloadBytes <= limits.pageBytes, 'a page holds at least one of the largest events');
 assert(limits.pieceBytes <= limits.unsentBytes, 'a writer that is empty takes a piece');
 assert(limits.tailSegmentBytes * 4 <= limits.tailBytes, 'the tails hold more than a segment or two');
@@ -249,5 +240,3 @@ assert(limits.maxAttempts <= limits.totalAttempts, 'tries without progress are t
 assert(limits.stepBytes * 1.5 < limits.payloadBytes, 'a result fits the event that tells of it');
 assert(limits.toolMs < limits.stepMs, 'a tool that is late is told so before its connection is given up');
 assert(limits.batchEvents <= limits.eventsPerAppend, 'a batch fits one append');
-assert(limits.labBurstEvents >= 2, 'a burst has a last event and one before it');
-assert(limits.labBusStopMs > limits.headCheckMs * 2, 'a bus stays away long enough for head checks to be seen');

@@ -1,7 +1,7 @@
 /** A gateway that can end and begin again within its process, on the same ports: for a development server. */
 import { sleep, systemClock } from '../base/clock.ts';
 import { LedgerlineError, toError } from '../base/errors.ts';
-import { limits } from '../base/limits.ts';
+import { labLimits } from '../base/lab-limits.ts';
 import type { Log } from '../base/log.ts';
 import type { ServerConfig } from '../config.ts';
 import type { Gateway } from '../gateway.ts';
@@ -43,7 +43,7 @@ export function createRestartableGateway(options: RestartableOptions): Restartab
   async function restart(at: Ports): Promise<void> {
     await current?.stop();
     current = undefined;
-    for (let attempt = 1; attempt <= limits.restartTries; attempt += 1) {
+    for (let attempt = 1; attempt <= labLimits.restartTries; attempt += 1) {
       if (stopping.signal.aborted) return;
       try {
         await startOne(at);
@@ -51,7 +51,7 @@ export function createRestartableGateway(options: RestartableOptions): Restartab
       } catch (thrown) {
         log.warn({ err: toError(thrown), attempt }, 'the gateway did not come back');
       }
-      await pause(limits.restartRetryMs, stopping.signal);
+      await pause(labLimits.restartRetryMs, stopping.signal);
     }
     if (!stopping.signal.aborted) log.error('the gateway does not come back: end this server and start it again');
   }

@@ -1,6 +1,6 @@
 /** What a development server is told to lose and to hold back, so that a repair can be watched. It outlives a restart of the gateway. */
 import type { Clock, Timer } from '../base/clock.ts';
-import { limits } from '../base/limits.ts';
+import { labLimits } from '../base/lab-limits.ts';
 import type { Broadcast, Bus, SuspectReason } from '../bus/bus.ts';
 import type { RoomsObserver } from '../room/observer.ts';
 import { faultyBus } from './faulty-bus.ts';
@@ -25,7 +25,7 @@ export interface Lab {
   readonly unheard: Pick<Bus, 'publish'>;
   /** Loses the session's next broadcast of events. */
   dropNext(session: string): void;
-  /** Loses every broadcast for `limits.labBusStopMs` from now. */
+  /** Loses every broadcast for `labLimits.labBusStopMs` from now. */
   stopBus(): void;
   pauseHeadCheck(isPaused: boolean): void;
   /** Returns at once; what is being answered is answered first. */
@@ -84,11 +84,11 @@ export function createLab({ clock, restartGateway }: LabOptions): Lab {
     dropNext(session) {
       dropping.add(session);
       const [oldest] = dropping;
-      if (dropping.size > limits.labSessions && oldest !== undefined) dropping.delete(oldest);
+      if (dropping.size > labLimits.labSessions && oldest !== undefined) dropping.delete(oldest);
     },
     stopBus() {
       returning?.cancel();
-      returning = clock.after(limits.labBusStopMs, () => {
+      returning = clock.after(labLimits.labBusStopMs, () => {
         returning = undefined;
         suspect('reconnected');
       });

@@ -1,6 +1,6 @@
 /** What was lost and what repaired it, as marks on a session's ledger: the newest of each session, for the newest sessions [I6]. */
 import type { Clock } from '../base/clock.ts';
-import { limits } from '../base/limits.ts';
+import { labLimits } from '../base/lab-limits.ts';
 import type { Repair } from '../room/held.ts';
 
 interface Stamp {
@@ -41,9 +41,9 @@ export function createMarks(clock: Pick<Clock, 'wall'>): Marks {
       sessions.set(session, marks);
       id += 1;
       marks.push({ id, at: new Date(clock.wall()).toISOString(), ...what });
-      if (marks.length > limits.labMarks) marks.shift();
+      if (marks.length > labLimits.labMarks) marks.shift();
       const [oldest] = sessions.keys();
-      if (sessions.size > limits.labSessions && oldest !== undefined) sessions.delete(oldest);
+      if (sessions.size > labLimits.labSessions && oldest !== undefined) sessions.delete(oldest);
     },
     after: (session, seen) => (sessions.get(session) ?? []).filter((mark) => mark.id > seen),
   };

@@ -1,6 +1,6 @@
 /** The lab loses exactly what it is asked to lose, says so, and outlives the gateway that it is in. */
 import { describe, expect, test } from 'vitest';
-import { limits } from '../../src/base/limits.ts';
+import { labLimits } from '../../src/base/lab-limits.ts';
 import type { Broadcast, Bus, SuspectReason } from '../../src/bus/bus.ts';
 import { toSequence } from '../../src/event/sequence.ts';
 import { createLab } from '../../src/lab/lab.ts';
@@ -55,7 +55,7 @@ describe('the next broadcast', () => {
 
   test('is waited for in so many sessions and no more [I6]', () => {
     const { lab, bus, heard } = setUp();
-    for (const place of range(0, limits.labSessions)) lab.dropNext(`s-${place}`);
+    for (const place of range(0, labLimits.labSessions)) lab.dropNext(`s-${place}`);
     bus.publish('s-0', event(1));
     bus.publish('s-1', event(1));
     expect([heard('s-0').length, heard('s-1').length]).toEqual([1, 0]);
@@ -70,7 +70,7 @@ describe('a bus that is stopped', () => {
     expect([bus.isAway, lab.state.isBusStopped, reasons]).toEqual([true, true, ['away']]);
     bus.publish('a', event(1));
     bus.publish('a', { kind: 'head' });
-    await clock.advance(limits.labBusStopMs - 1);
+    await clock.advance(labLimits.labBusStopMs - 1);
     bus.publish('b', event(1));
     expect([bus.isAway, reasons]).toEqual([true, ['away']]);
     await clock.advance(1);
@@ -83,9 +83,9 @@ describe('a bus that is stopped', () => {
   test('and is stopped again stays away for the whole of the second time', async () => {
     const { clock, lab, bus } = setUp();
     lab.stopBus();
-    await clock.advance(limits.labBusStopMs - 1);
+    await clock.advance(labLimits.labBusStopMs - 1);
     lab.stopBus();
-    await clock.advance(limits.labBusStopMs - 1);
+    await clock.advance(labLimits.labBusStopMs - 1);
     expect(bus.isAway).toBe(true);
     await clock.advance(1);
     expect([bus.isAway, clock.waiting]).toEqual([false, 0]);
@@ -100,7 +100,7 @@ describe('a bus that is stopped', () => {
     const next = lab.spoil(lossyBus());
     const reasons = suspicions(next);
     expect(next.isAway).toBe(true);
-    await clock.advance(limits.labBusStopMs);
+    await clock.advance(labLimits.labBusStopMs);
     expect([next.isAway, reasons, before]).toEqual([false, ['reconnected'], ['away']]);
   });
 

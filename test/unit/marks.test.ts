@@ -1,6 +1,6 @@
 /** Marks: in order, after an id, of the newest sessions, and never more than fit. */
 import { expect, test } from 'vitest';
-import { limits } from '../../src/base/limits.ts';
+import { labLimits } from '../../src/base/lab-limits.ts';
 import { toSequence } from '../../src/event/sequence.ts';
 import { createMarks } from '../../src/lab/marks.ts';
 import { manualClock } from '../support/manual-clock.ts';
@@ -39,11 +39,11 @@ test('the ids of a process that comes later are higher, so that nobody waits in 
 
 test('a session keeps its newest marks, and the process the sessions that were marked last [I6]', () => {
   const marks = createMarks(manualClock());
-  for (const sequence of range(1, limits.labMarks + 3)) marks.add('a', lost(sequence));
-  expect(marks.after('a', 0).map(({ first }) => first)).toEqual(range(4, limits.labMarks + 3));
-  for (const place of range(2, limits.labSessions)) marks.add(`s-${place}`, lost(1));
+  for (const sequence of range(1, labLimits.labMarks + 3)) marks.add('a', lost(sequence));
+  expect(marks.after('a', 0).map(({ first }) => first)).toEqual(range(4, labLimits.labMarks + 3));
+  for (const place of range(2, labLimits.labSessions)) marks.add(`s-${place}`, lost(1));
   marks.add('a', lost(1));
   marks.add('new', lost(1));
-  expect(marks.after('a', 0)).toHaveLength(limits.labMarks);
+  expect(marks.after('a', 0)).toHaveLength(labLimits.labMarks);
   expect([marks.after('s-2', 0).length, marks.after('s-3', 0).length, marks.after('new', 0).length]).toEqual([0, 1, 1]);
 });

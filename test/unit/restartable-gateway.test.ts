@@ -1,7 +1,7 @@
 /** A gateway that restarts in its process keeps its ports, is tried again when it does not come back, and ends whenever it is told to. */
 import { describe, expect, test } from 'vitest';
 import { LedgerlineError } from '../../src/base/errors.ts';
-import { limits } from '../../src/base/limits.ts';
+import { labLimits } from '../../src/base/lab-limits.ts';
 import { createRestartableGateway } from '../../src/cli/restartable-gateway.ts';
 import type { Ports } from '../../src/cli/restartable-gateway.ts';
 import { recordingLog } from '../support/stub-gateway.ts';
@@ -122,7 +122,7 @@ describe('a restart', () => {
     scene.failures = Infinity;
     gateway.restart();
     await eventually('it gives up', () => lines().includes('does not come back: end this server'));
-    expect(created).toHaveLength(1 + limits.restartTries);
+    expect(created).toHaveLength(1 + labLimits.restartTries);
     await gateway.stop();
     expect(happened).toEqual(['start 1', 'stop 1']);
   });
