@@ -74,41 +74,45 @@ function requireIdentity(encoding: string | undefined): void {
 function readBody(incoming: Incoming, limit: BodyLimit, held: Held): Promise<Buffer> {
   const max = limits[limit];
   return new Promise((resolve, reject) => {
-    let chunks: Buffer[] = [];
+    /**
+     * Undefined from the end on: the listeners stay as long as the request, which a kept connection holds until its next, and by what
+     * settles the promise they would hold the body with them [I6].
+     */
+    let open: { chunks: Buffer[]; resolve: typeof resolve; reject: typeof reject } | undefined = {
+      chunks: [],
+      resolve,
+      reject,
+    };
     let size = 0;
-    let isSettled = false;
-    const settle = (): void => {
-      isSettled = true;
-      held.bytes -= size;
-      chunks = [];
+    const settle = (): typeof open => {
+      const settled = open;
+      if (settled !== undefined) held.bytes -= size;
+      open = undefined;
+      return settled;
     };
     /** Stops reading; the adapter lets the rest run out for a moment, so that the answer is not lost in a reset. */
     const refuse = (error: LedgerlineError): void => {
       incoming.pause();
-      settle();
-      reject(error);
+      settle()?.reject(error);
     };
     const onData = (chunk: Buffer): void => {
-      if (isSettled) return;
+      if (open === undefined) return;
       size += chunk.length;
       held.bytes += chunk.length;
       if (size > max) return refuse(tooLarge(limit));
       if (held.bytes > limits.heldBodiesBytes) return refuse(tooManyBodies());
-      chunks.push(chunk);
+      open.chunks.push(chunk);
     };
     const onEnd = (): void => {
-      if (isSettled) return;
       // Over HTTP/2 what was cut off ends as well.
       if (incoming.aborted) return onCut();
-      const [only] = chunks;
-      const body = only?.length === size ? only : Buffer.concat(chunks, size);
-      settle();
-      resolve(body);
+      const read = settle();
+      if (read === undefined) return;
+      const [only] = read.chunks;
+      read.resolve(only?.length === size ? only : Buffer.concat(read.chunks, size));
     };
     const onCut = (): void => {
-      if (isSettled) return;
-      settle();
-      reject(new LedgerlineError('malformed', 'the body ended early', { where: 'body' }));
+      settle()?.reject(new LedgerlineError('malformed', 'the body ended early', { where: 'body' }));
     };
     if (Number(incoming.headers['content-length']) > max) return refuse(tooLarge(limit));
     if (incoming.destroyed) return onCut();

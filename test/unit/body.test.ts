@@ -1,9 +1,12 @@
 /** Bodies that are being read at the same time share a budget. */
 import { PassThrough } from 'node:stream';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import { limits } from '../../src/base/limits.ts';
 import { createBodyReader } from '../../src/http/body.ts';
 import type { AppContext } from '../../src/http/context.ts';
+import { eventually } from '../support/waits.ts';
 
 const chunk = Buffer.alloc(1 << 20);
 const chunksOfABody = limits.appendBodyBytes / chunk.length;
@@ -48,4 +51,21 @@ it('a body that was cut off is refused, though what came of it ends, as over HTT
   Object.assign(incoming, { aborted: true });
   incoming.end();
   await expect(body).rejects.toMatchObject({ code: 'malformed', fields: { where: 'body' } });
+});
+
+it('a body is not held by its request, which a kept connection holds until its next [I6]', async () => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const { c, incoming } = request();
+  const read = async (): Promise<WeakRef<Buffer>> => {
+    const body = createBodyReader()(c, 'appendBodyBytes');
+    incoming.end(Buffer.alloc(1 << 20));
+    return new WeakRef(await body);
+  };
+  const body = await read();
+  await eventually('it is collected', () => {
+    collect();
+    return body.deref() === undefined;
+  });
+  expect(incoming.readableEnded).toBe(true);
 });
