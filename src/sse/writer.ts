@@ -146,7 +146,14 @@ class ResponseWriter implements Writer {
   }
 
   onDrain(listener: () => void): void {
-    this.#response.on('drain', listener);
+    this.#response.on('drain', () => {
+      if (this.isWritable || !this.#isOpen) return listener();
+      // Node 20 and 22 say so of what waited behind a pipelined answer while they still count it as unsent, and never again.
+      process.nextTick(() => {
+        if (this.isWritable) listener();
+        else if (this.#isOpen && !this.#isEnded) (this.#response as ServerResponse).write('');
+      });
+    });
   }
 
   onClose(listener: () => void): void {

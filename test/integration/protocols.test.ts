@@ -160,6 +160,23 @@ describe('a stream that is pipelined behind a slow request', () => {
     expect(stream.text()).toMatch(/\{"first":1,"last":1\}HTTP\/1\.1 200/);
   });
 
+  test('goes on to its end when more is at hand than its socket may be handed', async () => {
+    const [slow, followed] = [await newSession(http1), await newSession(http1)];
+    const events = range(1, 500).map(() => ({ type: 'note', data: 'x'.repeat(2_000) }));
+    const answer = await fetch(`${http1.internalUrl}/internal/sessions/${followed}/events`, {
+      method: 'POST',
+      headers: { ...bearer(http1.key), 'Content-Type': 'application/json' },
+      body: JSON.stringify({ events }),
+    });
+    expect(answer.status).toBe(201);
+    const letGo = await hold(slow);
+    const stream = openRaw(pipelined(slow, followed), http1.internalUrl);
+    await eventually('the stream is open', async () => (await subscribersOf(http1, followed)) === 1);
+    await letGo();
+    await eventually('the last event comes', () => sequencesIn(stream.text()).includes(500));
+    expect(sequencesIn(stream.text())).toEqual(range(1, 500));
+  });
+
   test('is no fault of the server when its sync is due before it came', async () => {
     const [slow, followed] = [await newSession(http1), await newSession(http1, 2)];
     const letGo = await hold(slow);
