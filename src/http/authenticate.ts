@@ -33,7 +33,7 @@ export function tokenAuthentication(verify: VerifyToken, allowedOrigins: readonl
 export function keyAuthentication(key: string): Authenticate {
   const expected = digest(key);
   let accepted: Buffer | undefined;
-  /** A producer's header is the same each time: once it is accepted, the next is compared with it as it is. */
+  /** A producer's header is the same each time: once accepted, the next is compared with it as it is, if it is as long. */
   const isAccepted = (header: string): boolean => {
     const given = Buffer.from(header);
     if (given.length === accepted?.length && timingSafeEqual(given, accepted)) return true;

@@ -51,6 +51,10 @@ export function observe(app: App, observer: Observer, before?: Before): void {
   const around = surround(observer, refuse, before);
   arounds.set(app, around);
   app.notFound(around('none', notFound));
+  // What fails beside a handler has no answer here: the listener logs it, and answers.
+  app.onError((thrown) => {
+    throw thrown;
+  });
 }
 
 /**
@@ -87,7 +91,7 @@ function surround(observer: Observer, refuse: Refuse, before: Before | undefined
     const startedMs = clock.now();
     const notes = begin(observer, c, route);
     const end = (answer: Response): Response => {
-      recordEnd(observer, c, notes, answer, startedMs);
+      finish(observer, c, notes, answer, startedMs);
       return answer;
     };
     try {
@@ -116,13 +120,7 @@ function begin({ isDraining }: Observer, c: AppContext, route: string): Notes {
   return notes;
 }
 
-function recordEnd(
-  { log, metrics, clock }: Observer,
-  c: AppContext,
-  notes: Notes,
-  answer: Response,
-  startedMs: number,
-) {
+function finish({ log, metrics, clock }: Observer, c: AppContext, notes: Notes, answer: Response, startedMs: number) {
   if (answer !== RESPONSE_ALREADY_SENT) complete(answer.headers, notes.headers.byName);
   const { requestId, route, session, traceId, facts, status = answer.status } = notes;
   metrics.requests.inc({ route, status: String(status) });

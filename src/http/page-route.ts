@@ -44,7 +44,7 @@ const assetHeaders = {
 };
 
 export function mountWelcome(app: App): void {
-  mountApart(app, '/', { GET: (c) => c.text(welcome) });
+  mountApart(app, '/', { GET: (c) => c.text(welcome, 200) });
 }
 
 export function mountPage(app: App, files: PageFiles | undefined): void {

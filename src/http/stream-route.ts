@@ -41,7 +41,7 @@ export function streamRoute(options: StreamOptions): SessionHandler {
     if (c.req.method === 'HEAD') return c.body(null, 200, streamHeaders);
     const request = streamRequestOf(c);
     const head = await readHead(visit.session);
-    await options.turnstile(); // one read's answer is everybody's
+    await options.turnstile(visit.session); // a read's answer wakes a whole herd at once
     if (head === undefined) throw sessionUnknown();
     if (head.state === 'deleted' && request.isStrict) throw sessionDeleted();
     if (hasNothingMore(head, request)) {
@@ -58,16 +58,19 @@ export function streamRoute(options: StreamOptions): SessionHandler {
 
 /**
  * The head, or why it cannot be had now: with a deadline, since a silent database must not leave a reader without an answer. A herd
- * shares a read, and so its deadline.
+ * shares a read, and its deadline with those who came a moment before: a read that waits behind a silent one outlasts many deadlines.
  */
-function headReader({ rooms, isDraining }: StreamOptions): (session: string) => Promise<Head | undefined> {
-  const inTime = new WeakMap<Promise<Head | undefined>, Promise<Head | undefined>>();
+function headReader({ rooms, isDraining, clock }: StreamOptions): (session: string) => Promise<Head | undefined> {
+  const inTime = new WeakMap<Promise<Head | undefined>, { head: Promise<Head | undefined>; sharedUntilMs: number }>();
   return async (session) => {
     if (isDraining()) throw new LedgerlineError('draining', 'this server is draining');
     const read = rooms.readHead(session);
-    const known = inTime.get(read) ?? withDeadline(read, limits.streamHeadDeadlineMs, 'the ledger');
-    inTime.set(read, known);
-    return known;
+    const nowMs = clock.now();
+    const known = inTime.get(read);
+    if (known !== undefined && nowMs < known.sharedUntilMs) return known.head;
+    const head = withDeadline(read, limits.streamHeadDeadlineMs, 'the ledger');
+    inTime.set(read, { head, sharedUntilMs: nowMs + limits.headReadSpacingCapMs });
+    return head;
   };
 }
 
@@ -83,7 +86,8 @@ export function outlastingFaults(
     const { isStrict } = streamRequestOf(c);
     if (isStrict) c.header('Preference-Applied', 'handling=strict');
     try {
-      await turnstile();
+      await turnstile(c.req.param('session') ?? '');
+      if (isGone(c.env.outgoing)) return RESPONSE_ALREADY_SENT; // while it stood in line
       return await handler(c);
     } catch (thrown) {
       const error = told(thrown);

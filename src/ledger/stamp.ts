@@ -1,8 +1,22 @@
 /** The call of the stamp (`sql/0009_traceparent.sql`): a whole group in one round trip, one verdict for each append. */
 import { assert } from '../base/assert.ts';
 import type { Statements } from '../db/postgres.ts';
-import { joinGiven, joinPayloads, joinTraces, joinTypes, joinValues } from './append-text.ts';
+import {
+  NULL,
+  PAYLOAD_SEPARATOR,
+  SEPARATOR,
+  joinGiven,
+  joinPayloads,
+  joinTraces,
+  joinTypes,
+  joinValues,
+} from './append-text.ts';
 import type { AppendRequest } from './ledger.ts';
+
+assert(
+  SEPARATOR === ',' && NULL === '*' && PAYLOAD_SEPARATOR === '\n',
+  'the stamp is called with the separators of append-text',
+);
 
 /**
  * Requests come sorted by session. A repeated append gets a verdict that says where it is stored [I8]. With `waitMs`,

@@ -60,7 +60,7 @@ describe('a bucket', () => {
   });
 });
 
-it('of the keys that asked lately none is forgotten before one that was quiet', () => {
+it('of the keys that asked lately none is forgotten before one that was quiet for a second or longer', () => {
   const buckets = new TokenBuckets({ perSecond: 0.001, burst: 1 }, 2);
   for (const [key, nowMs] of [
     ['a', 0],

@@ -3,6 +3,8 @@ import { EventSource } from 'eventsource';
 import { compress } from 'hono/compress';
 import { Hono } from 'hono';
 import { afterEach, describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
+import type { Clock } from '../../src/base/clock.ts';
 import { LedgerlineError } from '../../src/base/errors.ts';
 import { limits } from '../../src/base/limits.ts';
 import { toCursor } from '../../src/event/sequence.ts';
@@ -304,5 +306,26 @@ describe('a fault at connect', () => {
   it('that does not answer at all is a fault too, after a deadline [resumable-stream PR#23]', async () => {
     gateway = await startStubGateway({ readHead: () => new Promise(() => undefined) });
     expect(await (await get()).text()).toMatch(/^retry: \d+\n\n$/);
+  });
+
+  it('counts for those who had to wait, and not for who came later to the same read', async () => {
+    let answer: (head: Head) => void = () => undefined;
+    let isAsked = false;
+    const read = new Promise<Head>((resolve) => (answer = resolve));
+    const readHead = (): Promise<Head> => {
+      isAsked = true;
+      return read;
+    };
+    let laterMs = 0;
+    const clock: Clock = { ...systemClock, now: () => systemClock.now() + laterMs };
+    gateway = await startStubGateway({ readHead, join: greeting, clock });
+    const first = get(strict);
+    await eventually('it waits', () => isAsked);
+    laterMs = 2 * limits.headReadSpacingCapMs;
+    const later = get(strict);
+    expect((await first).status).toBe(503);
+    answer(openHead);
+    expect((await later).status).toBe(200);
+    await (await later).body?.cancel();
   });
 });

@@ -10,15 +10,15 @@ function setUp() {
   const turnstile = createTurnstile(clock, silentLog);
   const entered: number[] = [];
   /** Each works for a quarter of a turn. */
-  const enter = async (number: number): Promise<void> => {
-    await turnstile();
+  const enter = async (number: number, session = 'a'): Promise<void> => {
+    await turnstile(session);
     entered.push(number);
     clock.lookCostMs = limits.turnMs / 4;
     clock.now();
     clock.lookCostMs = 0;
   };
   const come = (count: number, first = 0) => Array.from({ length: count }, (_, index) => enter(first + index));
-  return { clock, entered, come };
+  return { clock, entered, enter, come };
 }
 
 describe('a turnstile', () => {
@@ -40,6 +40,43 @@ describe('a turnstile', () => {
     await Promise.all(herd);
     expect(entered).toEqual(Array.from({ length: 120 }, (_, number) => number));
     expect(clock.turns).toBeGreaterThanOrEqual(120 / 4);
+  });
+
+  test('lets one of another session in between those of a herd', async () => {
+    const { clock, entered, enter, come } = setUp();
+    const all = [...come(100), enter(999, 'b')];
+    await clock.advance(1_000);
+    await Promise.all(all);
+    expect(entered.indexOf(999)).toBeLessThan(8);
+  });
+
+  test('takes its share of turns that others make long', async () => {
+    const { clock, entered, come } = setUp();
+    const busy = (): void => {
+      clock.lookCostMs = 50;
+      clock.now();
+      clock.lookCostMs = 0;
+      if (entered.length < 100) clock.soon(busy);
+    };
+    clock.soon(busy);
+    const herd = come(100);
+    await clock.advance(60_000);
+    await Promise.all(herd);
+    expect(clock.turns).toBeLessThan(2 * (100 / 4));
+  });
+
+  test('does not make a stall longer by its share of it', async () => {
+    const { clock, entered, come } = setUp();
+    const herd = come(100);
+    for (let hop = 0; hop < 200; hop += 1) await Promise.resolve();
+    clock.lookCostMs = 10_000;
+    clock.now();
+    clock.lookCostMs = 0;
+    const before = entered.length;
+    await clock.settle();
+    expect(entered.length - before).toBeLessThan(40);
+    await clock.advance(1_000);
+    await Promise.all(herd);
   });
 
   test('rests when the herd is in', async () => {
