@@ -31,11 +31,10 @@ interface Asked {
   readonly reject: (error: unknown) => void;
 }
 
-function askedByNobody(): Asked {
+function firstAsked(): Asked {
   let resolve: Asked['resolve'] = () => undefined;
   let reject: Asked['reject'] = () => undefined;
   const answer = new Promise<Head | undefined>((...settle) => ([resolve, reject] = settle));
-  answer.catch(() => undefined); // the check of open rooms has no reader
   return { readers: 0, answer, resolve, reject };
 }
 
@@ -54,8 +53,8 @@ const SPACING_OF_READER_MS = 2;
 
 export class HeadCheck {
   readonly #options: HeadCheckOptions;
-  /** The next batch, by session. */
-  #wanted = new Map<string, Asked>();
+  /** The next batch, by session; what the check of open rooms asks for has no reader, and costs no promise. */
+  #wanted = new Map<string, Asked | undefined>();
   #isReading = false;
   #isStopped = false;
   #beganAtMs = -Infinity;
@@ -79,7 +78,7 @@ export class HeadCheck {
     this.#suspicion?.unsubscribe();
     this.#tick?.cancel();
     this.#spacing?.cancel();
-    for (const asked of this.#takeWanted().values()) asked.reject(goingAway());
+    for (const asked of this.#takeWanted().values()) asked?.reject(goingAway());
   }
 
   /**
@@ -88,7 +87,8 @@ export class HeadCheck {
    */
   read(session: string): Promise<Head | undefined> {
     if (this.#isStopped) return Promise.reject(goingAway());
-    const asked = this.#askFor(session);
+    const asked = this.#wanted.get(session) ?? firstAsked();
+    this.#wanted.set(session, asked);
     asked.readers += 1;
     this.#schedule();
     return asked.answer;
@@ -96,7 +96,9 @@ export class HeadCheck {
 
   #checkAll(): void {
     const { rooms, observer } = this.#options;
-    if (observer?.isHeadCheckPaused() !== true) for (const session of rooms.keys()) this.#askFor(session);
+    if (observer?.isHeadCheckPaused() !== true) {
+      for (const session of rooms.keys()) if (!this.#wanted.has(session)) this.#wanted.set(session, undefined);
+    }
     // The check of open rooms does not wait as long as a herd may have to [I5].
     this.#spacingMs = limits.headReadSpacingMs;
     this.#spacing?.cancel();
@@ -132,7 +134,7 @@ export class HeadCheck {
       if (room !== undefined) watched.set(session, { room, known: room.known });
     }
     let readers = 0;
-    for (const asked of batch.values()) readers += asked.readers;
+    for (const asked of batch.values()) readers += asked?.readers ?? 0;
     this.#spacingMs = Math.min(
       Math.max(readers * SPACING_OF_READER_MS, limits.headReadSpacingMs),
       limits.headReadSpacingCapMs,
@@ -144,10 +146,10 @@ export class HeadCheck {
       const heads = await ledger.heads([...batch.keys()]);
       this.#noteFailure(undefined);
       for (const [session, { room, known }] of watched) room.learn(heads.get(session), known);
-      for (const [session, asked] of batch) asked.resolve(heads.get(session));
+      for (const [session, asked] of batch) asked?.resolve(heads.get(session));
     } catch (error) {
       this.#noteFailure(error);
-      for (const asked of batch.values()) asked.reject(error);
+      for (const asked of batch.values()) asked?.reject(error);
     } finally {
       this.#isReading = false;
       if (this.#wanted.size > 0) this.#schedule();
@@ -162,13 +164,7 @@ export class HeadCheck {
     this.#hasFailed = hasFailed;
   }
 
-  #askFor(session: string): Asked {
-    const asked = this.#wanted.get(session) ?? askedByNobody();
-    this.#wanted.set(session, asked);
-    return asked;
-  }
-
-  #takeWanted(): Map<string, Asked> {
+  #takeWanted(): Map<string, Asked | undefined> {
     const wanted = this.#wanted;
     this.#wanted = new Map();
     return wanted;

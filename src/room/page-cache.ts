@@ -55,14 +55,14 @@ interface Entry {
 
 /** Least recently used goes first. A page lies within one block, so that a cursor finds it without its exact beginning. */
 export class PageCache {
-  readonly #limitBytes: number;
+  readonly limitBytes: number;
   readonly #blocks = new Map<string, Map<number, Entry[]>>();
   /** In order of use. */
   readonly #entries = new Set<Entry>();
   #bytes = 0;
 
   constructor(limitBytes: number = limits.pageCacheBytes) {
-    this.#limitBytes = limitBytes;
+    this.limitBytes = limitBytes;
   }
 
   get bytes(): number {
@@ -95,7 +95,7 @@ export class PageCache {
     this.#entries.add(entry);
     this.#bytes += page.bytes;
     for (const oldest of this.#entries) {
-      if (this.#bytes <= this.#limitBytes) return;
+      if (this.#bytes <= this.limitBytes) return;
       this.#remove(oldest);
     }
   }

@@ -80,7 +80,7 @@ export class Replay {
     if (cursor === page.after) {
       const nowMs = clock.now();
       if (this.#runs.ledTo(session, cursor, nowMs)) this.#readAhead(session, page.last, tailStart);
-      this.#runs.gave(session, page.last, nowMs);
+      this.#runs.gave(session, page, nowMs);
     }
     return page;
   }
@@ -162,8 +162,9 @@ export class Replay {
   #readAhead(session: string, cursor: Cursor, tailStart: Cursor): void {
     const isSpare =
       this.#line.isEmpty && this.#running < limits.replayConnections && this.#runningAhead < limits.readAheadReads;
-    if (cursor >= tailStart || !isSpare || this.#underWay(session, cursor) !== undefined) return;
-    if (this.#cache.find(session, cursor) !== undefined) return;
+    // More runners than the cache has places for would push one another's pages out before they come for them.
+    if (cursor >= tailStart || !isSpare || 2 * this.#runs.bytes > this.#cache.limitBytes) return;
+    if (this.#underWay(session, cursor) !== undefined || this.#cache.find(session, cursor) !== undefined) return;
     const read = this.#read(this.#open(session, cursor, tailStart));
     this.#runningAhead += 1;
     const ended = read.finally(() => (this.#runningAhead -= 1));
@@ -207,7 +208,7 @@ export class Replay {
     if (page !== undefined) {
       // Before anybody is given this one: writing it takes as long as reading the next.
       if (ahead !== undefined) this.#readAhead(session, page.last, ahead);
-      this.#runs.gave(session, page.last, this.#options.clock.now());
+      this.#runs.gave(session, page, this.#options.clock.now());
     }
     for (const waiter of waiters) this.#ready.set(waiter, page ?? 'gone');
     this.#resume();

@@ -166,8 +166,9 @@ export class Subscriber {
   }
 
   /** Reads until there is no more, no history at hand, no space in the socket, or an end. */
-  #read(page: CutPage | undefined): void {
+  #read(given: CutPage | undefined): void {
     const source = this.#source;
+    let page = given;
     if (this.#permit.hasExpired) return this.#deny('expired');
     for (;;) {
       this.#announce();
@@ -214,10 +215,10 @@ export class Subscriber {
       this.#ask = undefined;
       if (head !== undefined && this.#cursor < head.floor) {
         this.#reset('expired', head);
-        return this.#react('page');
+        return this.#catchUp('page');
       }
-      if (this.#source.over(this.#cursor) !== undefined) return this.#react('page');
-      this.#retry = this.#source.clock.after(limits.headCheckMs, () => this.#react('page'));
+      if (this.#source.over(this.#cursor) !== undefined) return this.#catchUp('page');
+      this.#retry = this.#source.clock.after(limits.headCheckMs, () => this.#catchUp('page'));
     };
     detach(this.#source.recheck().then(settle), this.#source.log, 'a subscriber could not go on');
   }

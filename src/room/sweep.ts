@@ -22,7 +22,9 @@ export class Sweep<T> {
   #isAskedAgain = false;
   #endedAtMs = -Infinity;
   #timer: Timer | undefined;
-  #wallMs: number | undefined;
+  #wallMs = 0;
+  /** The turn of the walk in which that was seen. */
+  #wallTurn = 0;
 
   constructor(members: Set<T>, visit: (member: T) => void, clock: Clock, watch?: SweepWatch) {
     this.#clock = clock;
@@ -41,11 +43,14 @@ export class Sweep<T> {
   }
 
   /**
-   * Milliseconds since the epoch; while it walks, as they were when the first visit asked. Where a look at the clock is slow, one for
+   * Milliseconds since the epoch; while it walks, as they were when the first visit of its turn asked. Where a look at the clock is slow, one for
    * each reader whose token ends would be a twentieth of what a frame costs [bench].
    */
   wall(): number {
-    return this.#state === 'walking' ? (this.#wallMs ??= this.#clock.wall()) : this.#clock.wall();
+    if (this.#state !== 'walking') return this.#clock.wall();
+    if (this.#wallTurn !== this.#walk.turn) this.#wallMs = this.#clock.wall();
+    this.#wallTurn = this.#walk.turn;
+    return this.#wallMs;
   }
 
   cancel(): void {
@@ -57,7 +62,6 @@ export class Sweep<T> {
 
   #begin(nowMs: number): void {
     this.#state = 'walking';
-    this.#wallMs = undefined;
     this.#watch?.began();
     this.#walk.begin(nowMs);
   }

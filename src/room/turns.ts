@@ -16,6 +16,12 @@ export class Walk<T> implements Timer {
   readonly #done: ((lookedAtMs: number) => void) | undefined;
   #rest: Iterator<T> | undefined;
   #waiting: Timer | undefined;
+  #turns = 0;
+
+  /** Which turn this is, of all its walks. */
+  get turn(): number {
+    return this.#turns;
+  }
 
   /** `done` is told the time of the walk's last look at the clock, which is less than `VISITS_A_LOOK` visits ago. */
   constructor(items: Iterable<T>, visit: (item: T) => void, clock: Clock, done?: (lookedAtMs: number) => void) {
@@ -39,6 +45,7 @@ export class Walk<T> implements Timer {
   #turn(beganMs: number): void {
     const rest = this.#rest;
     if (rest === undefined) return;
+    this.#turns += 1;
     let lookedAtMs = beganMs;
     let visits = 0;
     for (let step = rest.next(); step.done !== true; step = rest.next()) {

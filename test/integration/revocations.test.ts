@@ -2,6 +2,7 @@
 import { decodeJwt } from 'jose';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { postgresRevocations } from '../../src/access/postgres-revocations.ts';
+import type { RevocationPlace } from '../../src/access/revocation-row.ts';
 import { accessLimits } from '../../src/base/access-limits.ts';
 import { limits } from '../../src/base/limits.ts';
 import { silentLog } from '../../src/base/log.ts';
@@ -195,7 +196,7 @@ describe('the table of revocations', () => {
         for (const index of range(1, 50)) await other.revoke({ kind: 'jti', value: `${which}-${index}` });
       }),
     ).finally(() => (isWriting = false));
-    let place = (await store.read(undefined)).place;
+    let place: RevocationPlace | undefined;
     await eventually('all of them are read', async () => {
       const page = await store.read(place);
       expect(page.isContinuous).toBe(true);

@@ -17,6 +17,8 @@ export interface FakeWriter extends Writer {
   readonly sequences: readonly number[];
   /** The names of the control frames. */
   readonly controls: readonly string[];
+  /** How often the kernel was handed something. */
+  readonly flushes: number;
   readonly isEnded: boolean;
   readonly isClosed: boolean;
   /** The reader stops reading: what is written stays unsent. */
@@ -41,6 +43,7 @@ export function fakeWriter(): FakeWriter {
   let unsent = 0;
   let total = 0;
   let corks = 0;
+  let flushes = 0;
 
   /** Read when it is asked for: what was handed over must not change under a slow socket. */
   const text = (): string => Buffer.concat(written).toString();
@@ -57,6 +60,7 @@ export function fakeWriter(): FakeWriter {
   /** The kernel takes all of it; a socket says so later, never from within a write. */
   function flush(): void {
     const wasFull = unsent >= limits.unsentBytes;
+    flushes += 1;
     unsent = 0;
     if (isEnded) close();
     else if (wasFull) queueMicrotask(() => drained.forEach((listener) => listener()));
@@ -90,6 +94,9 @@ export function fakeWriter(): FakeWriter {
     },
     get controls() {
       return parse().flatMap((frame) => frame.event ?? []);
+    },
+    get flushes() {
+      return flushes;
     },
     get isEnded() {
       return isEnded;

@@ -161,8 +161,8 @@ describe('sharing', () => {
 
 describe('reading ahead', () => {
   /** Two pages at a run, each asked for as soon as the one before is there. */
-  const atARun = async (latencyMs: number) => {
-    const all = setUp({ latencyMs });
+  const atARun = async (latencyMs: number, cacheBytes?: number) => {
+    const all = setUp({ latencyMs, ...(cacheBytes === undefined ? {} : { cacheBytes }) });
     all.ledger.commit('a', 9_000, 1);
     for (const cursor of [0, 1_000]) {
       all.ask('a', cursor, 9_000);
@@ -197,6 +197,16 @@ describe('reading ahead', () => {
     ask('a', 3_000, 9_000);
     await clock.advance(1_000);
     expect(ledger.pageReads).toBe(4);
+  });
+
+  test('nothing is read for more runners than the cache has places for', async () => {
+    const { clock, ledger, answers } = await atARun(5);
+    const pageBytes = (answers[0] as CutPage).bytes;
+    await clock.advance(1_000);
+    expect(ledger.pageReads).toBe(3);
+    const crowded = await atARun(5, Math.floor(1.5 * pageBytes));
+    await crowded.clock.advance(1_000);
+    expect(crowded.ledger.pageReads).toBe(2);
   });
 
   test('it ends where the tail begins', async () => {

@@ -468,6 +468,24 @@ describe('a database that went back', () => {
     expect(seen).toBeLessThan(2_000);
     expect(slow.sequences.slice(-1_000)).toEqual(range(2_001, 3_000));
   });
+
+  test('a reader whose floor rose is given what the tail holds for it at once', async () => {
+    const world = await createWorld();
+    const writer = fakeWriter();
+    world.append(session, 3_000, 300);
+    await world.follow(session, 'head');
+    world.append(session, 500, 3_000);
+    writer.stall();
+    await world.follow(session, '0', { writer });
+    await world.clock.advance(20);
+    world.ledger.retain(session, 3_000);
+    const before = writer.flushes;
+    writer.drain();
+    for (let turn = 0; turn < 10; turn += 1) await world.clock.advance(20);
+    expect(writer.sequences.slice(-500)).toEqual(range(3_001, 3_500));
+    // of 1.5 MB no more than the socket takes at a time
+    expect(writer.flushes - before).toBeLessThan(15);
+  });
 });
 
 describe('Postgres away', () => {

@@ -264,6 +264,19 @@ describe('a sweep', () => {
     expect(visited).toEqual(expected);
   });
 
+  test('sees in each of its turns what the wall clock says', async () => {
+    const clock = manualClock();
+    const seen: number[] = [];
+    const sweep: Sweep<number> = new Sweep(new Set(range(1, 1_000)), () => void seen.push(sweep.wall()), clock);
+    clock.lookCostMs = limits.turnMs / 20;
+    sweep.request();
+    const inFirstTurn = seen.length;
+    clock.stepWall(3_600_000);
+    await clock.advance(1_000);
+    expect(new Set(seen.slice(0, inFirstTurn)).size).toBe(1);
+    expect((seen[inFirstTurn] ?? 0) - (seen[0] ?? 0)).toBeGreaterThanOrEqual(3_600_000);
+  });
+
   test('that gets news while it walks walks once more', async () => {
     const { clock, visits, sweep } = setUp(100);
     clock.lookCostMs = limits.turnMs / 5;
