@@ -151,7 +151,7 @@ describe('tail', () => {
     await eventually('it follows', async () => (await subscribers()) === 1);
     await end();
     tail.resumeOutput();
-    expect(await tail.exit).toBe(0);
+    expect(await tail.exit, tail.stderr()).toBe(0);
     expect(lines(tail.stdout())).toHaveLength(3_000);
   });
 
