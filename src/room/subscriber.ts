@@ -213,11 +213,9 @@ export class Subscriber {
     const settle = (head: Head | undefined): void => {
       if (isCancelled) return;
       this.#ask = undefined;
-      if (head !== undefined && this.#cursor < head.floor) {
-        this.#reset('expired', head);
-        return this.#catchUp('page');
-      }
-      if (this.#source.over(this.#cursor) !== undefined) return this.#catchUp('page');
+      const isExpired = head !== undefined && this.#cursor < head.floor;
+      if (isExpired) this.#reset('expired', head);
+      if (isExpired || this.#source.over(this.#cursor) !== undefined) return this.#catchUp('page');
       this.#retry = this.#source.clock.after(limits.headCheckMs, () => this.#catchUp('page'));
     };
     detach(this.#source.recheck().then(settle), this.#source.log, 'a subscriber could not go on');
