@@ -64,40 +64,46 @@ as $$
 #variable_conflict use_variable
 declare
   inputs bigint[];
+  has_row boolean := false;
   until  timestamptz;
   now_at constant timestamptz := date_trunc('milliseconds', clock_timestamp());
 begin
   -- The claim has locked the head in a statement before this one. Each statement here has a snapshot that is younger.
-  if is_new then
+  if not is_new then
+    update ledgerline.turn t
+       set fence = attempt, attempts = t.attempts + 1, total_attempts = t.total_attempts + 1, status = 'open'
+     where t.session = session_id and t.turn_id = turn
+    returning t.attempts, t.max_attempts, t.deadline into attempts, max_attempts, until;
+    has_row := found;
+    if has_row then
+      select array_agg(r.sequence order by r.sequence) into inputs
+        from ledgerline.turn_request r where r.session = session_id and r.turn_id = turn;
+    else
+      -- One bad row must not keep all others from being claimed: the turn that the head names has no row, so it begins now.
+      update ledgerline.turn_request r set status = 'pending', turn_id = null
+       where r.session = session_id and r.turn_id = turn and r.status = 'claimed';
+    end if;
+  end if;
+  if not has_row then
     -- It takes what is pending now, and never anything more: its inputs are the same at every attempt.
     inputs := ledgerline.bind_requests(session_id, turn, false, most, most_bytes);
     if inputs is null then
       -- Nothing makes a session ready without a request; one bad row must not keep all others from being claimed.
       update ledgerline.session_head h
          set turn_state = 'idle', turn_id = null, lease_until = null, worker_id = null
-       where h.session = session_id;
+       where h.session = session_id and h.turn_id = turn and h.fence = attempt and h.turn_state = 'running';
       return;
     end if;
     insert into ledgerline.turn as t (session, turn_id, policy, fence, attempts, total_attempts, max_attempts, time_allowed, deadline)
     values (session_id, turn, turn_policy, attempt, 1, 1, tries, allowed, clock_timestamp() + allowed)
     returning t.attempts, t.max_attempts, t.deadline into attempts, max_attempts, until;
-  else
-    update ledgerline.turn t
-       set fence = attempt, attempts = t.attempts + 1, total_attempts = t.total_attempts + 1, status = 'open'
-     where t.session = session_id and t.turn_id = turn
-    returning t.attempts, t.max_attempts, t.deadline into attempts, max_attempts, until;
-    if not found then
-      raise exception 'the turn % that the head of % names has no row', turn, session_id;
-    end if;
-    select array_agg(r.sequence order by r.sequence) into inputs
-      from ledgerline.turn_request r where r.session = session_id and r.turn_id = turn;
   end if;
 
   -- Each attempt announces itself, so that what an older one had said is known to be abandoned.
   told := ',"try":' || attempts || ',"inputs":[' || coalesce(array_to_string(inputs, ','), '') || ']}';
   with head as (
     update ledgerline.session_head h set last_sequence = h.last_sequence + 1
-     where h.session = session_id
+     where h.session = session_id and h.turn_id = turn and h.fence = attempt and h.turn_state = 'running'
     returning h.last_sequence
   )
   insert into ledgerline.event as e (session, sequence, type, payload, bytes, created_at, turn_id, attempt)
@@ -105,6 +111,9 @@ begin
          now_at, turn, attempt
     from head h
   returning e.sequence into number;
+  if not found then
+    raise exception 'attempt % does not own the turn % of %', attempt, turn, session_id;
+  end if;
 
   select coalesce(json_agg(json_build_object('sequence', e.sequence, 'at', ledgerline.utc_text(e.created_at),
                                              'data', e.payload::text, 'traceparent', e.traceparent) order by e.sequence), '[]')::text

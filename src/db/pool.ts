@@ -20,8 +20,7 @@ const REPLACED_GRACE_MS = 1_000;
 
 export function createPool(options: PoolOptions): Pool {
   const log: Log = options.log;
-  const open = (): Sql => connect({ ...options, isReserved: true });
-  let client = open();
+  let client = connect(options);
   let isClosed = false;
 
   /**
@@ -30,7 +29,7 @@ export function createPool(options: PoolOptions): Pool {
    */
   function replace(failed: Sql): void {
     if (isClosed || client !== failed) return; // closing, or another query saw the same failure first
-    client = open();
+    client = connect(options);
     detach(disconnect(failed, REPLACED_GRACE_MS), log, 'a lost client did not end');
   }
 

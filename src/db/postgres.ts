@@ -25,8 +25,6 @@ export interface ConnectOptions {
    * connection; the database or the role must then default to READ COMMITTED by itself.
    */
   readonly prepare?: boolean;
-  /** Its connections may be reserved, as `pipelined` does. */
-  readonly isReserved?: boolean;
   /** Settings for each of this client's connections. */
   readonly settings?: Readonly<Record<string, string>>;
 }
@@ -74,9 +72,7 @@ export function connect(options: ConnectOptions): Sql {
   } = {
     max: options.connections,
     prepare: options.prepare ?? true,
-    // No arrays cross the wire, so their types need not be asked for on every connect; but without, the driver never hands
-    // out a connection that was opened to be reserved (postgres 3.4.9).
-    fetch_types: options.isReserved ?? false,
+    fetch_types: false, // no arrays cross the wire, so their types need not be asked for on every connect
     types: { bigint },
     connect_timeout: limits.connectDeadlineMs / 1000,
     max_lifetime: null,

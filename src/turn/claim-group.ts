@@ -1,4 +1,5 @@
 /** Claims that come while others are under way go together in the next transaction, as appends do: each gets what it asked for, no more. */
+import { LedgerlineError } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
 import type { ClaimedTurn, ClaimRequest } from './turns.ts';
 
@@ -42,7 +43,9 @@ export function createClaimGroup(claimAll: ClaimAll) {
       const claimed = await claimAll(group.map(({ request }) => request));
       for (const [index, one] of group.entries()) one.answer(claimed[index] ?? []);
     } catch (thrown) {
-      for (const one of group) one.fail(thrown);
+      // Who waits behind would ask the same Postgres, one deadline after another.
+      const isAway = thrown instanceof LedgerlineError && thrown.code === 'unavailable';
+      for (const one of isAway ? [...group, ...waiting.splice(0)] : group) one.fail(thrown);
     }
   }
 

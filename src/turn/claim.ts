@@ -19,7 +19,7 @@ export interface Claimed {
 }
 
 /**
- * Two round trips, however many claim and are claimed: the heads, and then what each of them needs. Not one, since the statement that
+ * Two round trips and those of BEGIN and COMMIT, however many claim and are claimed: the heads, and then what each of them needs. Not one, since the statement that
  * takes a head has a snapshot that is older than the lock: a message that committed in between would be left with an idle session.
  * `fresh` gets those that begin with this claim, before it can be committed: nobody else can have their ids.
  */
@@ -41,7 +41,6 @@ export async function claim(
     const request = requests[index];
     return request === undefined ? [] : of.map((head) => begin(work, head, request, leaseMs));
   });
-  work.commit();
   const turns = await Promise.all(begun.map((of) => Promise.all(of)));
   for (const [index, turn] of turns.flat().entries()) {
     if (turn === undefined) log.error({ session: heads[index]?.session }, 'a session was ready with nothing to do');

@@ -28,7 +28,7 @@ import { complete, fail, finish, release } from './settle.ts';
 import type { Steps } from './steps.ts';
 import { steer } from './steer.ts';
 import { stop } from './stop.ts';
-import { createLongTransact, createStatement, createTransact } from './transaction.ts';
+import { createStatement, createTransact } from './transaction.ts';
 import type { Transact } from './transaction.ts';
 import { listActive, listAttention, readFigures } from './turn-list.ts';
 import type { Attempt, ClaimRequest, ClaimedTurn, Turns } from './turns.ts';
@@ -97,7 +97,7 @@ export function createTurns(options: TurnsOptions): PostgresTurns {
   const settle = createTransact(settling, options);
   const owned = counting(settle);
   const settleAtOnce = createStatement(settling, options);
-  const inEffects = createLongTransact(effects, options);
+  const inEffects = createTransact(effects, options);
   const inTurn = createGate(bounds.stepConnections);
   const steps = createSteps({
     metrics,
@@ -134,6 +134,7 @@ export function createTurns(options: TurnsOptions): PostgresTurns {
   }
 
   async function claimAll(requests: readonly ClaimRequest[]): Promise<readonly (readonly ClaimedTurn[])[]> {
+    if (stopping.signal.aborted) return requests.map(() => []); // they waited for others meanwhile
     const begun: Attempt[] = [];
     let claimed: Claimed;
     try {

@@ -3,7 +3,6 @@ import { limits } from '../base/limits.ts';
 import type { Log } from '../base/log.ts';
 import type { Metrics } from '../base/metrics.ts';
 import type { Bus, Wake } from '../bus/bus.ts';
-import { pipelined } from '../db/pipelined.ts';
 import { transaction } from '../db/postgres.ts';
 import type { Statements } from '../db/postgres.ts';
 import { busyWhenLocked } from '../ledger/busy.ts';
@@ -17,8 +16,6 @@ export interface Work {
   readonly tx: Statements;
   /** Moves a locked head and stores the events of that move. */
   move(head: TurnHead, move: Move, events: readonly TurnEvent[], isFenced?: boolean): Promise<Moved | undefined>;
-  /** Lets the COMMIT go with what was sent last, where it can; nothing may be sent after it. */
-  commit(): void;
   /** For what was stored in another way. */
   stored(moved: Moved): void;
   /** A turn ended so, once it is committed. */
@@ -42,27 +39,14 @@ const bounded = (tx: Statements) => tx`
   select set_config('lock_timeout', ${`${limits.headLockWaitMs}ms`}::text, true), set_config('enable_seqscan', 'off', true),
          set_config('enable_bitmapscan', 'off', true)`;
 
-/** Each work a transaction, in which it waits for nothing but its own statements. */
+/** Each work a transaction. */
 export const createTransact = (pool: Pool, dependencies: TransactionDependencies): Transact =>
-  telling(dependencies, (what, work) =>
-    pool.run(what, (sql) =>
-      busyWhenLocked(
-        pipelined(sql, (tx, commit) => {
-          if (dependencies.prepare === false) void bounded(tx).execute();
-          return work(tx, commit);
-        }),
-      ),
-    ),
-  );
-
-/** The same for work that waits for what it likes. */
-export const createLongTransact = (pool: Pool, dependencies: TransactionDependencies): Transact =>
   telling(dependencies, (what, work) =>
     pool.run(what, (sql) =>
       busyWhenLocked(
         transaction(sql, async (tx) => {
           if (dependencies.prepare === false) await bounded(tx);
-          return work(tx, () => undefined);
+          return work(tx);
         }),
       ),
     ),
@@ -72,19 +56,18 @@ export const createLongTransact = (pool: Pool, dependencies: TransactionDependen
 export const createStatement = (pool: Pool, dependencies: TransactionDependencies): Transact =>
   dependencies.prepare === false
     ? createTransact(pool, dependencies)
-    : telling(dependencies, (what, work) => pool.run(what, (sql) => busyWhenLocked(work(sql, () => undefined))));
+    : telling(dependencies, (what, work) => pool.run(what, (sql) => busyWhenLocked(work(sql))));
 
-type Run = <T>(what: string, work: (tx: Statements, commit: () => void) => Promise<T>) => Promise<T>;
+type Run = <T>(what: string, work: (tx: Statements) => Promise<T>) => Promise<T>;
 
 function telling({ bus, log, metrics }: TransactionDependencies, run: Run): Transact {
   return async (what, work) => {
     const moved: Moved[] = [];
     const wakes: Wake[] = [];
     const ends: TurnStatus[] = [];
-    const result = await run(what, (tx, commit) =>
+    const result = await run(what, (tx) =>
       work({
         tx,
-        commit,
         async move(head, move, events, isFenced) {
           const stored = await moveTurnHead(tx, head, move, events, isFenced);
           if (stored !== undefined) moved.push(stored);

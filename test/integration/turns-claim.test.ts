@@ -233,6 +233,20 @@ async function claimPlan(sql: Sql): Promise<{ lines: string; pages: number }> {
   return { lines, pages: Number(due?.[1]) + Number(due?.[2] ?? 0) };
 }
 
+test('a session whose turn has no row begins it anew, and keeps no other from being claimed', async () => {
+  const [bad = ''] = await ready(1);
+  const before = await stage.claimOne();
+  await stage.turns.release(before);
+  await stage.sql((sql) => sql`delete from ledgerline.turn where session = ${bad}`);
+  const [good = ''] = await ready(1);
+  const claimed = (await Promise.all(countTo(4).map(() => stage.claim()))).flat();
+  expect(claimed.map(({ session }) => session).toSorted()).toEqual([bad, good].toSorted());
+  const again = claimed.find(({ session }) => session === bad);
+  expect(again).toMatchObject({ turn: before.turn, inputs: [{ sequence: 1 }], tryNumber: 1 });
+  expect(again?.attempt).toBeGreaterThan(before.attempt);
+  if (again !== undefined) await stage.turns.finish(again, 'completed', []);
+});
+
 test('with a million idle sessions and ten ready, a claim touches the ten [graphile#558]', async () => {
   await stage.sql(async (sql) => {
     await sql`set session_replication_role = replica`; // the keys are right by construction

@@ -1,5 +1,6 @@
 /** Claims of one process that come together are one transaction, and each gets its own. */
 import { expect, it } from 'vitest';
+import { LedgerlineError } from '../../src/base/errors.ts';
 import { limits } from '../../src/base/limits.ts';
 import { createClaimGroup } from '../../src/turn/claim-group.ts';
 import type { ClaimedTurn, ClaimRequest } from '../../src/turn/turns.ts';
@@ -74,4 +75,15 @@ it('takes nothing for one whose caller left while it waited', async () => {
   await first;
   expect(await left).toEqual([]);
   expect(flights).toHaveLength(1);
+});
+
+it('tells those who wait behind one that found Postgres away, instead of asking it once more for each', async () => {
+  const { flights, claim } = stage();
+  const all = ['a', 'b', 'c'].map((worker) => claim(asking(worker, limits.claimTurns)));
+  flights[0]?.end(new LedgerlineError('unavailable', 'away'));
+  for (const one of all) await expect(one).rejects.toMatchObject({ code: 'unavailable' });
+  expect(flights).toHaveLength(1);
+  const next = claim(asking('d'));
+  flights[1]?.end();
+  expect((await next).map(({ turn }) => turn)).toEqual(['d']);
 });
