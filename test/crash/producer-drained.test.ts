@@ -9,17 +9,17 @@ import { database, freshSession, gateways } from '../support/stage.ts';
 import type { RunningGateway } from '../support/gateway.ts';
 import { eventually } from '../support/waits.ts';
 
-const EVENTS = 2_000;
-
 const acknowledged = (stream: NdjsonCall): number =>
   Math.max(0, ...stream.lines().map(({ counter }) => (typeof counter === 'number' ? counter : 0)));
 
-/** One line after the other, for as long as the server takes them. */
-async function write(stream: NdjsonCall, from: number): Promise<void> {
-  for (let counter = from; counter <= EVENTS && stream.lines().at(-1)?.['end'] === undefined; counter += 1) {
-    stream.write(line(String(counter)));
+/** One line after the other, for as long as the server takes them; resolves with the number of the last one. */
+async function write(stream: NdjsonCall, from: number, to = Infinity): Promise<number> {
+  let counter = from - 1;
+  while (counter < to && !stream.isOver && stream.lines().at(-1)?.['end'] === undefined) {
+    stream.write(line(String((counter += 1))));
     await turn();
   }
+  return counter;
 }
 
 it('a stream that ends because its server goes away is whole, and goes on at another: nothing is lost or twice', async () => {
@@ -31,17 +31,19 @@ it('a stream that ends because its server goes away is whole, and goes on at ano
   const writing = write(stream, 1);
   await eventually('some of it is stored', () => acknowledged(stream) >= 10);
   const exit = leaving.terminate();
-  await eventually('it is told that the server goes away', () => stream.lines().at(-1)?.['end'] === 'draining');
-  await writing;
-  expect(acknowledged(stream)).toBeLessThan(EVENTS);
+  // Whoever writes without a pause may be cut off before it has read the last line: then it asks, as producers do.
+  const isTold = (): boolean => stream.lines().at(-1)?.['end'] === 'draining';
+  await eventually('it ends', () => isTold() || stream.isOver);
+  const last = (await writing) + 10;
+  expect(await exit).toBe(0);
 
   const { text } = await call(staying, 'GET', `/internal/sessions/${session}/producers/p`);
   const { counter } = JSON.parse(text) as { counter: number };
-  expect(counter).toBe(acknowledged(stream));
+  expect(counter).toBeGreaterThanOrEqual(acknowledged(stream));
+  if (isTold()) expect(counter).toBe(acknowledged(stream));
   const again = openNdjson(staying, session, `producer=p&sequence=${counter + 1}`);
-  await write(again, counter + 1);
+  await write(again, counter + 1, last);
   await again.end();
   expect(again.lines().at(-1)).toEqual({ end: 'complete' });
-  expect((await storedRows(url, session)).map(({ data }) => Number(data))).toEqual(countTo(EVENTS));
-  expect(await exit).toBe(0);
+  expect((await storedRows(url, session)).map(({ data }) => Number(data))).toEqual(countTo(last));
 });
