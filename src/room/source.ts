@@ -24,6 +24,7 @@ export interface Source {
   sent(bytes: number): void;
   /** Counts a reader that took less than there was. */
   stalled(): void;
+  /** The wall clock as a sweep sees it: looked at once in each of its turns. */
   readonly sweep: Pick<Clock, 'wall'>;
   readonly clock: Clock;
   readonly log: Log;

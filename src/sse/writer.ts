@@ -10,7 +10,7 @@ export interface Writer {
   readonly unsentBytes: number;
   /** Grows as bytes leave: what the stall check watches. */
   readonly sentBytes: number;
-  /** Makes the system call at once. Never refuses, never throws; after the close it does nothing. Ask `isWritable` first. */
+  /** Makes the system call at once, unless corked; HTTP/2 makes it with its session's next. Never refuses, never throws; after the close it does nothing. Ask `isWritable` first. */
   write(bytes: Buffer | string): void;
   /** Between cork and uncork writes are collected; uncork makes the system call, at once. */
   cork(): void;

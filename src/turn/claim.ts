@@ -19,8 +19,9 @@ export interface Claimed {
 }
 
 /**
- * Two round trips and those of BEGIN and COMMIT, however many claim and are claimed: the heads, and then what each of them needs. Not one, since the statement that
- * takes a head has a snapshot that is older than the lock: a message that committed in between would be left with an idle session.
+ * Two round trips, and those of BEGIN and COMMIT, however many claim and are claimed: the heads, and then what each of them
+ * needs. Not one, since the statement that takes a head has a snapshot that is older than the lock: a message that committed
+ * in between would be left with an idle session.
  * `fresh` gets those that begin with this claim, before it can be committed: nobody else can have their ids.
  */
 export async function claim(
