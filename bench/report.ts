@@ -52,3 +52,9 @@ export const countTo = (count: number): number[] => Array.from({ length: count }
 
 /** Where a long measurement is, for who waits for it. */
 export const progress = (text: string): void => console.error(`  ${Math.round(performance.now() / 1_000)} s: ${text}`);
+
+/** Rounds count from 0; what comes before them warms up. */
+export const progressOfRound = (round: number, rounds: number, of = ''): void =>
+  progress(
+    `${of === '' ? '' : `${of}: `}${round < 0 ? 'a round that is not measured' : `round ${round + 1} of ${rounds}`}`,
+  );

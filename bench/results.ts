@@ -10,6 +10,8 @@ export interface Outcome {
   readonly seconds: number;
   /** Of the machine in the minute before, and in the last one. */
   readonly load: readonly [number, number];
+  /** The share of its processors that its host gave to others, from 0 to 1; left out where that is not told. */
+  readonly stolen?: number;
   readonly machine: string;
   readonly versions: string;
   /** One of the two is there. */
@@ -51,10 +53,11 @@ const firstLine = (text: string): string => text.split('\n', 1)[0] ?? '';
 
 /** Its section of bench/RESULTS.md. */
 export function sectionOf(name: string, outcome: Outcome): string {
-  const { when, pace, seconds, load, machine, report, failure = '' } = outcome;
+  const { when, pace, seconds, load, stolen = 0, machine, report, failure = '' } = outcome;
   const text = report === undefined ? `## ${name}\n\nFailed: ${firstLine(failure)}` : reportText(report);
   const [before, after] = load.map((each) => each.toFixed(1));
-  return `${text}\n\n${when}, a ${pace} run of ${Math.round(seconds)} s at a load of ${before} before and ${after} at its end, ${machine}`;
+  const gone = stolen < 0.005 ? '' : `, ${Math.round(stolen * 100)} % of its processors taken by others on its host`;
+  return `${text}\n\n${when}, a ${pace} run of ${Math.round(seconds)} s at a load of ${before} before and ${after} at its end${gone}, ${machine}`;
 }
 
 /** On what the figures were seen: a row for each machine and set of versions. */

@@ -9,6 +9,7 @@ import { keep, writeDocuments } from './results-files.ts';
 import { reportText } from './results.ts';
 import { absences } from './services/absent.ts';
 import { machine, versions } from './services/versions.ts';
+import { processorTime, stolenBetween } from './stolen.ts';
 
 const usage = `Usage: npm run bench [-- NAME… --quick]
 
@@ -81,6 +82,7 @@ async function measure({ names, pace }: Asked): Promise<number> {
         `about ${about(secondsOf([name], pace))}${index + 1 < names.length ? `, ${left} with the rest` : ''} …`,
     );
     const [before = 0, startedMs] = [loadavg()[0], performance.now()];
+    const processors = processorTime();
     const told = await runCase({
       name,
       pace,
@@ -95,7 +97,9 @@ async function measure({ names, pace }: Asked): Promise<number> {
       console.error(`${name} failed: ${told.failure}`);
     } else console.log(`\n${reportText(told.report)}\n`);
     const when = new Date().toISOString().slice(0, 10);
-    await keep(name, { when, pace, seconds, load: [before, loadavg()[0] ?? 0], ...place, ...told });
+    const stolen = stolenBetween(processors, processorTime());
+    const load = [before, loadavg()[0] ?? 0] as const;
+    await keep(name, { when, pace, seconds, load, ...(stolen === undefined ? {} : { stolen }), ...place, ...told });
     console.error(`${name} took ${about(seconds)}.`);
   }
   console.error(`Written to bench/RESULTS.md.${failed.length > 0 ? ` Failed: ${failed.join(', ')}.` : ''}`);

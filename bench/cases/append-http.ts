@@ -16,7 +16,7 @@ import { appendInLoops } from '../load/pace.ts';
 import { openStage } from '../load/stage.ts';
 import type { Running } from '../load/stage.ts';
 import type { PeerName } from '../peers/peers.ts';
-import { countTo, median, quantile, rounded, spread } from '../report.ts';
+import { countTo, median, progressOfRound, quantile, rounded, spread } from '../report.ts';
 import type { Options, Report, Row } from '../report.ts';
 import { bareInserts, hasPgbench, jetStreamPublishes } from '../services/floors.ts';
 
@@ -48,8 +48,10 @@ export async function run({ quick }: Options): Promise<Report> {
     const seen = new Map<PeerName, Round[]>();
     const peers = await stage.startAll(names);
     for (const peer of peers) await peer.create(sessionsOf(peer.name));
+    progressOfRound(-1, rounds);
     for (const peer of peers) await warm(peer, sessionsOf(peer.name), warmMs);
     for (let round = 0; round < rounds; round += 1) {
+      progressOfRound(round, rounds);
       for (const peer of peers) {
         const before = await peer.usage();
         const { tookMs } = await appendInLoops(peer, sessionsOf(peer.name), roundMs);

@@ -22,7 +22,7 @@ import { createLedger } from '../../src/ledger/postgres-ledger.ts';
 import { sessionWork } from '../../src/turn/session-work.ts';
 import { appendInFive } from '../peers/five-statements.ts';
 import { openDatabase } from '../services/database.ts';
-import { median, quantile, spread } from '../report.ts';
+import { median, progressOfRound, quantile, spread } from '../report.ts';
 import type { Options, Report, Target } from '../report.ts';
 
 type Append = (session: string) => Promise<unknown>;
@@ -70,6 +70,7 @@ export async function run(options: Options): Promise<Report> {
       const [ours, theirs] = [await sessionsOf('group', sessions), await sessionsOf('naive', sessions)];
       const results: { group: Round[]; naive: Round[] } = { group: [], naive: [] };
       for (let index = -1; index < rounds; index++) {
+        progressOfRound(index, rounds, `${sessions} sessions`);
         const naive = await measure(
           (session) => appendInFive(pool, session, event.type, event.data),
           theirs,
@@ -104,6 +105,7 @@ export async function run(options: Options): Promise<Report> {
     const [[ours = ''], [bare = '']] = [await sessionsOf('lone', 1), await sessionsOf('bare', 1)];
     const lone: { group: Round[]; bare: Round[] } = { group: [], bare: [] };
     for (let index = -1; index < rounds; index++) {
+      progressOfRound(index, rounds, 'a lone writer');
       const direct = await measure(
         (session) => appendRun(single, [{ session, events: [event] }], limits.leaseMs),
         [bare],

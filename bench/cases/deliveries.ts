@@ -27,7 +27,7 @@ import { jetStreamChannel } from '../../src/outbox/jetstream-channel.ts';
 import { createRelay } from '../../src/outbox/relay.ts';
 import { openBroker } from '../services/broker.ts';
 import { openDatabase } from '../services/database.ts';
-import { median, rounded, spread } from '../report.ts';
+import { median, progressOfRound, rounded, spread } from '../report.ts';
 import type { Report } from '../report.ts';
 
 const payload = JSON.stringify({ key: 'v1:01JEXAMPLE0000000000000000:2', amount: 40, customer: '7731' });
@@ -141,6 +141,7 @@ export async function run({ quick }: { quick: boolean }): Promise<Report> {
       const each = Math.ceil((count === 1 ? deliveries.one : deliveries.many) / count);
       const results: { plain: Round; relay: Round }[] = [];
       for (let round = -1; round < rounds; round += 1) {
+        progressOfRound(round, rounds, `${count} sessions`);
         const sessions = countTo(count).map(() => randomUUID());
         const plainly = await timed(count * each, () => plain(sessions, each));
         await fill(pool, sessions, each);

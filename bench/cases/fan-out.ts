@@ -19,7 +19,7 @@ import { openStage } from '../load/stage.ts';
 import type { Running, Stage } from '../load/stage.ts';
 import { stampedData } from '../peers/payload.ts';
 import type { PeerName } from '../peers/peers.ts';
-import { countTo, median, quantile, rounded, spread } from '../report.ts';
+import { countTo, median, progressOfRound, quantile, rounded, spread } from '../report.ts';
 import type { Options, Report, Row } from '../report.ts';
 
 interface Workload {
@@ -96,6 +96,7 @@ async function compare(stage: Stage, workload: Workload): Promise<Map<PeerName, 
     }
     await sleep(500);
     for (let index = -1; index < workload.rounds; index += 1) {
+      progressOfRound(index, workload.rounds, workload.title);
       for (const { running, readers } of sides) {
         const { micros, agesMs } = await round(running, readers, sessions, workload);
         if (index < 0) continue;

@@ -15,7 +15,7 @@ import { fill, withLedger } from '../load/history.ts';
 import { Readers } from '../load/readers.ts';
 import { openStage } from '../load/stage.ts';
 import { frameOf, stampedData } from '../peers/payload.ts';
-import { countTo, median, progress, rounded, spread } from '../report.ts';
+import { countTo, median, progressOfRound, rounded, spread } from '../report.ts';
 import type { Options, Report } from '../report.ts';
 import { statementsSoFar } from '../services/database.ts';
 
@@ -81,7 +81,7 @@ export async function run({ quick }: Options): Promise<Report> {
       ];
       const seen = sides.map((): Round[] => []);
       for (let round = -1; round < rounds; round += 1) {
-        progress(round < 0 ? 'a round that is not measured' : `round ${round + 1} of ${rounds}`);
+        progressOfRound(round, rounds);
         for (const [index, { count, work, cpu }] of sides.entries()) {
           const [statements, before] = [await statementsSoFar(databaseUrl), await cpu()];
           const startedMs = performance.now();

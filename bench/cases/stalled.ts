@@ -12,7 +12,7 @@ import { Connection } from '../load/connection.ts';
 import { Readers } from '../load/readers.ts';
 import { openStage } from '../load/stage.ts';
 import type { Running } from '../load/stage.ts';
-import { countTo, median, quantile, rounded, spread } from '../report.ts';
+import { countTo, median, progressOfRound, quantile, rounded, spread } from '../report.ts';
 import type { Options, Report } from '../report.ts';
 
 const HEALTHY = 20;
@@ -55,6 +55,7 @@ export async function run({ quick }: Options): Promise<Report> {
       stalled === sides[0]?.stalled ? `${session}-none` : `${session}-many`;
     const events = PER_SECOND * seconds;
     for (let round = -1; round < rounds; round += 1) {
+      progressOfRound(round, rounds);
       for (const side of sides) {
         await side.readers.report();
         await appendAtPace(side.gateway, [sessionOf(side)], { perSecond: PER_SECOND, events, connections: 16 });

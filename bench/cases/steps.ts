@@ -24,7 +24,7 @@ import { createTurns } from '../../src/turn/postgres-turns.ts';
 import { sessionWork } from '../../src/turn/session-work.ts';
 import type { ClaimedTurn } from '../../src/turn/turns.ts';
 import { openDatabase } from '../services/database.ts';
-import { median, quantile, rounded, spread } from '../report.ts';
+import { median, progressOfRound, quantile, rounded, spread } from '../report.ts';
 import type { Report } from '../report.ts';
 
 const intent = { tool: 'issue_refund', effect: 'transactional', args: { order: '7731', amount: 40 } } as const;
@@ -115,6 +115,7 @@ export async function run({ quick }: { quick: boolean }): Promise<Report> {
     for (const sessions of [1, 16, 64]) {
       const seen: { plain: Round; step: Round }[] = [];
       for (let round = -1; round < rounds; round += 1) {
+        progressOfRound(round, rounds, `${sessions} sessions`);
         const steps = (await running(sessions)).map(stepping);
         const both = {
           plain: await measure(plain, Array.from({ length: sessions }, inserting), roundMs),

@@ -14,7 +14,7 @@
  */
 import { fill, withLedger } from '../load/history.ts';
 import { stampedData } from '../peers/payload.ts';
-import { countTo, rounded } from '../report.ts';
+import { countTo, progress, rounded } from '../report.ts';
 import type { Options, Report, Row } from '../report.ts';
 import { onDatabase, openOwnDatabase } from '../services/database.ts';
 import { changed, readCounters } from '../services/postgres-counters.ts';
@@ -98,7 +98,7 @@ export async function run({ quick }: Options): Promise<Report> {
     await database.restart({ autovacuum: 'off' });
     const none = await cost(database.url, 'none', appends);
     await database.restart({ wal_level: 'minimal', max_wal_senders: '0', max_wal_size: '16GB' });
-    console.error(`  storing ${events.toLocaleString('en')} events …`);
+    progress(`storing ${events.toLocaleString('en')} events`);
     await store(database.url, events);
     await database.restart({ wal_level: 'replica' });
     const many = await cost(database.url, 'many', appends);

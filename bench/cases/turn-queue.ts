@@ -19,7 +19,7 @@ import { createTurns } from '../../src/turn/postgres-turns.ts';
 import { sessionWork } from '../../src/turn/session-work.ts';
 import { graphileWorker, pgBoss } from '../peers/queues.ts';
 import type { Queue } from '../peers/queues.ts';
-import { median, rounded, spread } from '../report.ts';
+import { median, progressOfRound, rounded, spread } from '../report.ts';
 import type { Options, Report } from '../report.ts';
 import { whyAbsent } from '../services/absent.ts';
 import { openDatabase } from '../services/database.ts';
@@ -82,6 +82,7 @@ export async function run({ quick }: Options): Promise<Report> {
     for (const make of makers) queues.push(await make(database.url));
     const seen = queues.map((): number[] => []);
     for (let round = -1; round < rounds; round += 1) {
+      progressOfRound(round, rounds);
       for (const [index, queue] of queues.entries()) {
         await queue.fill(jobs);
         const startedMs = performance.now();

@@ -32,7 +32,7 @@ import { defineAgent } from '../../src/worker/define-agent.ts';
 import { createWorker } from '../../src/worker/worker.ts';
 import { openBroker } from '../services/broker.ts';
 import { openDatabase } from '../services/database.ts';
-import { median, quantile, rounded, spread } from '../report.ts';
+import { median, progress, progressOfRound, quantile, rounded, spread } from '../report.ts';
 import type { Report } from '../report.ts';
 
 const common = (url: string) => ({ url, log: silentLog, metrics: createMetrics(), clock: systemClock });
@@ -184,6 +184,7 @@ export async function run({ quick }: { quick: boolean }): Promise<Report> {
         ['without a wake-up', () => [local(), local()]],
       ];
       for (const [side, buses] of sides) {
+        progress(`first words ${side}, debounce ${debounceMs} ms`);
         const times = await firstWords(database.url, buses(), debounceMs, quick ? 10 : 40);
         rows.push({
           what: `ready to first delta, ${side}, debounce ${debounceMs} ms`,
@@ -196,6 +197,7 @@ export async function run({ quick }: { quick: boolean }): Promise<Report> {
     for (let turns = 25; ; turns = Math.ceil(turns * 1.5)) {
       const levels: Level[] = [];
       for (let round = 0; round < 3; round++) {
+        progressOfRound(round, 3, `${turns} turns side by side`);
         levels.push(await sideBySide(database.url, turns, quick ? 2_000 : 6_000));
       }
       const p99 = median(levels.map((level) => level.p99));

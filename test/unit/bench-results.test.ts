@@ -7,6 +7,7 @@ import { readResults } from '../../bench/results-files.ts';
 import { reasons } from '../../bench/reasons.ts';
 import { placesOf, resultsFrom, sectionOf, targetsOf } from '../../bench/results.ts';
 import type { Outcome } from '../../bench/results.ts';
+import { readProcessorTime, stolenBetween } from '../../bench/stolen.ts';
 
 const names = Object.keys(benches);
 const textOf = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
@@ -64,6 +65,31 @@ describe('a part of a document', () => {
     expect(after.startsWith(document)).toBe(true);
     expect(partOf(after, 'two')).toBe('text');
     expect(partOf(document, 'two')).toBeUndefined();
+  });
+});
+
+describe('processors that others on the host took', () => {
+  const stat = (steal: number, idle: number): string =>
+    `cpu  10 0 5 ${idle} 1 0 2 ${steal} 3 0\ncpu0 1 1 1 1 1 1 1 1 1 1\nintr 5\n`;
+
+  test('are a share of all their time between two looks', () => {
+    const [before, after] = [readProcessorTime(stat(2, 100)), readProcessorTime(stat(7, 195))];
+    expect(before).toEqual({ total: 120, stolen: 2 });
+    expect(stolenBetween(before, after)).toBe(0.05);
+  });
+
+  test('are not told of without a look that tells', () => {
+    expect(readProcessorTime('intr 5\n')).toBeUndefined();
+    expect(readProcessorTime('cpu  10 0 5\n')).toBeUndefined();
+    expect(stolenBetween(undefined, { total: 1, stolen: 0 })).toBeUndefined();
+    expect(stolenBetween({ total: 1, stolen: 0 }, { total: 1, stolen: 0 })).toBeUndefined();
+  });
+
+  test('are named beside the load', () => {
+    expect(sectionOf('one', outcome({ report, stolen: 0.053 }))).toContain(
+      'at a load of 0.2 before and 1.9 at its end, 5 % of its processors taken by others on its host, 2 × CPU',
+    );
+    expect(sectionOf('one', outcome({ report, stolen: 0.004 }))).not.toContain('taken by others');
   });
 });
 
