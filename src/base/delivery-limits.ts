@@ -45,8 +45,10 @@ export const deliveryLimits = {
   /** Behind a hole a delivery waits so long in hand, for another process may be at the one before it. */
   holeWaitMs: 10,
   holeWaits: 5,
-  /** A delivery that came so often, and always behind a hole, is told of: by the pauses, after about a minute. */
-  holeTold: 9,
+  /** Then it is put off. The lowest number of a session looks so often whether another process has filled the hole. */
+  holePauseCapMs: 5_000,
+  /** That one is told of when it came so often: by its pauses, after about a minute. */
+  holeTold: 20,
   consumerPauseMs: 200,
   consumerPauseCapMs: 30_000,
   /** One delivery's transaction. */

@@ -23,10 +23,14 @@ export type PublishOutcome =
   /** The broker is away, full, or did not answer in time: burns no attempt of the delivery. */
   | { readonly kind: 'away'; readonly reason: string };
 
-/** A message as a consumer was given it, to be answered once. */
-export interface Received {
+/** A delivery where it lies in the stream. */
+export interface Stored {
   readonly delivery: Delivery;
   readonly streamSequence: number;
+}
+
+/** A message as a consumer was given it, to be answered once. */
+export interface Received extends Stored {
   /** From 1. */
   readonly timesDelivered: number;
   /** How many the consumer has before it behind this one. */
@@ -53,6 +57,8 @@ export interface DeliveryChannel {
    * handler runs at a time for each session. Resolves when `signal` aborts and the handlers that run have ended.
    */
   consume(consumer: string, handle: (received: Received) => Promise<void>, signal: AbortSignal): Promise<void>;
+  /** The first of a session that the stream holds behind a place, whoever was given it. Rejects with `unavailable`. */
+  next(session: string, streamSequence: number): Promise<Stored | undefined>;
   /** Of a session, what the stream holds now: outbox sequences above `after`. For the reconcile. Rejects with `unavailable`. */
   stored(session: string, after: number): Promise<ReadonlySet<number>>;
   stop(): Promise<void>;

@@ -1,9 +1,8 @@
 /** The consumer library: every delivery applied once, in the order of its session, in a transaction of the consumer's own database. */
-import { backoffMs } from '../base/backoff.ts';
-import { sleep, systemClock } from '../base/clock.ts';
+import { systemClock } from '../base/clock.ts';
 import type { Clock } from '../base/clock.ts';
 import type { InboxMetrics } from '../base/delivery-metrics.ts';
-import { LedgerlineError, toError } from '../base/errors.ts';
+import { LedgerlineError } from '../base/errors.ts';
 import { createGate } from '../base/gate.ts';
 import { deliveryLimits } from '../base/delivery-limits.ts';
 import { limits } from '../base/limits.ts';
@@ -16,8 +15,9 @@ import type { Pool } from '../db/pool.ts';
 import { sqlState } from '../db/postgres.ts';
 import type { Statements } from '../db/postgres.ts';
 import { applyOnce, passDead } from './apply.ts';
-import type { Applied, AppliedDelivery } from './apply.ts';
-import type { Delivery, DeliveryChannel, Received } from './delivery.ts';
+import type { AppliedDelivery } from './apply.ts';
+import type { DeliveryChannel, Received } from './delivery.ts';
+import { createHandler } from './inbox-handler.ts';
 import { keepInbox } from './inbox-upkeep.ts';
 import { jetStreamChannel } from './jetstream-channel.ts';
 
@@ -61,8 +61,6 @@ const defaults: ConsumerBounds = {
   deadlineMs: deliveryLimits.applyDeadlineMs,
 };
 
-const pause = { firstMs: deliveryLimits.consumerPauseMs, capMs: deliveryLimits.consumerPauseCapMs } as const;
-
 export function createConsumer(options: ConsumerOptions): Service {
   const {
     name,
@@ -85,13 +83,7 @@ export function createConsumer(options: ConsumerOptions): Service {
     ? jetStreamChannel({ url: from.natsUrl, subjectRoot: from.subjectRoot ?? 'ledgerline', log, clock })
     : from;
   const rules = { consumer: name, topics: new Set(options.topics), apply: options.apply };
-  /** The lowest number of a session that is not applied: when it fails, the one behind it does not begin in its place. */
-  const firsts = new Map<string, number>();
   const stopping = new AbortController();
-  /** How often the delivery that a session waits for has failed. */
-  const failures = new Map<string, number>();
-  /** Sessions in which the next one did not come by waiting: what is behind it is put off at once, so that the next one gets its turn. */
-  const stuck = new Set<string>();
   const { connections, deadlineMs } = { ...defaults, ...options.bounds };
   /** They wait for one another here: a pool whose query is late is replaced, and with it whoever is at work in it. */
   const inTurn = createGate(connections);
@@ -102,97 +94,27 @@ export function createConsumer(options: ConsumerOptions): Service {
     return createPool({ url: databaseUrl, connections, name: `ledgerline ${name}`, log, deadlineMs });
   }
 
-  function rulesFor({ session, outboxSequence: number }: Delivery) {
-    if (!startsAnywhere) return { ...rules, startsAnywhere };
-    const first = Math.min(firsts.get(session) ?? number, number);
-    firsts.set(session, first);
-    return { ...rules, startsAnywhere: number === first };
-  }
-
-  /** What to do about one that threw. Postgres being away is no failure of the delivery. */
-  async function afterFailure(used: Pool, { delivery }: Received, thrown: unknown): Promise<Applied | number> {
-    const { session, outboxSequence, topic } = delivery;
-    const place = { session, outboxSequence, topic };
-    if (thrown instanceof LedgerlineError && thrown.code === 'unavailable') {
-      log.warn({ err: thrown, ...place }, 'a delivery waits for the database');
-      return backoffMs(pause, 3, clock.random());
-    }
-    const count = (failures.get(session) ?? 0) + 1;
-    failures.set(session, count);
-    stuck.add(session);
-    if (count < maxFailures) {
-      log.warn(
-        { err: toError(thrown), failures: count, ...place },
-        'a delivery could not be applied; it will be tried again',
-      );
-      return backoffMs(pause, count - 1, clock.random());
-    }
-    log.error(
-      { err: toError(thrown), failures: count, ...place },
-      'a delivery is dead: it is kept in inbox_dead, and its session goes on',
-    );
-    const { message } = toError(thrown);
-    return inTurn(() =>
-      used.run('passing a dead delivery', (sql) => passDead(sql, delivery, rulesFor(delivery), message)),
-    );
-  }
-
-  function settle(received: Received, applied: Applied | 'dead'): void {
-    const { delivery, timesDelivered, streamSequence } = received;
-    const { session, outboxSequence, identity } = delivery;
-    metrics?.received.inc({ consumer: name, outcome: applied });
-    if (applied === 'hole') {
-      if (timesDelivered === deliveryLimits.holeTold) {
-        log.warn({ session, outboxSequence }, 'a session waits for a delivery before this one, which does not come');
-      }
-      received.later(backoffMs(pause, timesDelivered - 1, clock.random()));
-      return;
-    }
-    firsts.delete(session);
-    if (applied === 'conflict') {
-      log.error(
-        { session, outboxSequence, identity, streamSequence },
-        'two deliveries have one number: this one was not applied and is kept in inbox_dead, for a person to look at',
-      );
-    } else if (applied !== 'duplicate') {
-      failures.delete(session);
-      stuck.delete(session);
-    }
-    received.acknowledge();
-  }
-
-  /** With several processes, the one before it is often in another's hands, and done in a moment. */
-  async function applyInOrder(used: Pool, { delivery }: Received): Promise<Applied> {
-    for (let waits = 0; ; waits += 1) {
-      const applied = await inTurn(() =>
-        used.run('applying a delivery', (sql) => applyOnce(sql, delivery, rulesFor(delivery))),
-      );
-      if (applied !== 'hole' || stuck.has(delivery.session)) return applied;
-      if (waits === deliveryLimits.holeWaits) {
-        stuck.add(delivery.session);
-        return applied;
-      }
-      await sleep(deliveryLimits.holeWaitMs * 2 ** waits, stopping.signal);
-    }
-  }
-
-  async function handle(received: Received): Promise<void> {
-    if (pool === undefined || stopping.signal.aborted) return received.later(deliveryLimits.consumerPauseMs);
-    const used = pool;
-    metrics?.lag.set({ consumer: name }, received.pending);
-    try {
-      settle(received, await applyInOrder(used, received));
-    } catch (thrown) {
-      metrics?.received.inc({ consumer: name, outcome: 'failed' });
-      try {
-        const consequence = await afterFailure(used, received, thrown);
-        if (typeof consequence === 'number') received.later(consequence);
-        else settle(received, consequence === 'applied' ? 'dead' : consequence);
-      } catch (again) {
-        log.warn({ err: toError(again) }, 'a dead delivery could not be passed; it will be tried again');
-        received.later(backoffMs(pause, received.timesDelivered, clock.random()));
-      }
-    }
+  function handlerOn(opened: Pool): (received: Received) => Promise<void> {
+    return createHandler({
+      consumer: name,
+      apply: (delivery, isFirst) =>
+        inTurn(() =>
+          opened.run('applying a delivery', (sql) => applyOnce(sql, delivery, { ...rules, startsAnywhere: isFirst })),
+        ),
+      bury: (delivery, isFirst, message) =>
+        inTurn(() =>
+          opened.run('passing a dead delivery', (sql) =>
+            passDead(sql, delivery, { ...rules, startsAnywhere: isFirst }, message),
+          ),
+        ),
+      next: (session, streamSequence) => channel.next(session, streamSequence),
+      maxFailures,
+      startsAnywhere,
+      signal: stopping.signal,
+      clock,
+      log,
+      metrics,
+    });
   }
 
   async function stop(): Promise<void> {
@@ -214,7 +136,7 @@ export function createConsumer(options: ConsumerOptions): Service {
         await stop();
         throw thrown;
       }
-      consuming = channel.consume(name, handle, stopping.signal);
+      consuming = channel.consume(name, handlerOn(pool), stopping.signal);
       detach(consuming, log, 'the consumer ended unexpectedly');
       keepInbox({ pool, consumer: name, clock, log, signal: stopping.signal });
       log.info({ topics: options.topics }, 'consuming');

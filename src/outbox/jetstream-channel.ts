@@ -10,7 +10,7 @@ import { parseServers } from '../base/nats-server.ts';
 import type { Delivery, DeliveryChannel, PublishOutcome } from './delivery.ts';
 import { apiErrorCode, createConnection } from './jetstream-connection.ts';
 import { consumeStream } from './jetstream-consume.ts';
-import { deliverySubjectOf, headersOf, messageIdOf, numberOf, streamOf } from './wire.ts';
+import { deliverySubjectOf, headersOf, messageIdOf, numberOf, readDelivery, streamOf } from './wire.ts';
 
 export interface JetStreamChannelOptions {
   /** One server, or several of a cluster separated by commas. */
@@ -69,6 +69,26 @@ export function jetStreamChannel(options: JetStreamChannelOptions): DeliveryChan
     },
     consume: (consumer, handle, signal) =>
       consumeStream({ consumer, streamName, link: () => connection.link(), handle, signal, clock, log }),
+    async next(session, streamSequence) {
+      try {
+        const { manager } = await connection.link();
+        const next_by_subj = deliverySubjectOf(subjectRoot, session);
+        for (let seq = streamSequence + 1; ;) {
+          const query = { seq, next_by_subj };
+          const message = await manager.streams.getMessage(streamName, query);
+          const delivery = readDelivery(
+            message.subject,
+            (name) => message.header.get(name),
+            () => Buffer.from(message.data).toString('utf8'),
+          );
+          if (delivery !== undefined) return { delivery, streamSequence: message.seq };
+          seq = message.seq + 1;
+        }
+      } catch (thrown) {
+        if (apiErrorCode(thrown) === NO_MESSAGE_FOUND) return undefined;
+        throw new LedgerlineError('unavailable', 'the stream could not be read', {}, thrown);
+      }
+    },
     async stored(session, after) {
       try {
         const { manager, stream } = await connection.link();
@@ -112,6 +132,7 @@ async function ephemeralConsumer(manager: JetStreamManager, streamName: string, 
   return name;
 }
 
+const NO_MESSAGE_FOUND = 10_037;
 const MESSAGE_TOO_LARGE = 10_054;
 /** The client's own word for it. */
 const MAX_PAYLOAD: string = ErrorCode.MaxPayloadExceeded;

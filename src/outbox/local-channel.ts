@@ -117,6 +117,13 @@ export function localChannel({
       await lanes.idle();
       position.wake = undefined;
     },
+    next(session, streamSequence) {
+      for (let place = Math.max(first, streamSequence); place < end; place += 1) {
+        const delivery = stream.get(place);
+        if (delivery?.session === session) return Promise.resolve({ delivery, streamSequence: place + 1 });
+      }
+      return Promise.resolve(undefined);
+    },
     stored(session, after) {
       const numbers = new Set<number>();
       for (const delivery of stream.values()) if (delivery.session === session) numbers.add(delivery.outboxSequence);

@@ -184,6 +184,27 @@ export function deliveryChannelContract(name: string, start: () => Promise<Chann
       expect(await pair.there.stored('s3', 0)).toEqual(new Set());
     });
 
+    test('knows what a session has next behind a place, whoever was given it', async () => {
+      const payload = '{"text":"Grüße, \\ud83d","n":9007199254740993}';
+      await publishAll(delivery('s1', 1), delivery('s2', 1), tombstone('s1', 2), delivery('s1', 3, payload));
+      const places = new Map<number, number>();
+      for (let place = 0; ;) {
+        const next = await pair.there.next('s1', place);
+        if (next === undefined) break;
+        place = next.streamSequence;
+        places.set(next.delivery.outboxSequence, place);
+        const known = [delivery('s1', 1), tombstone('s1', 2), delivery('s1', 3, payload)];
+        expect(next.delivery).toEqual(known[next.delivery.outboxSequence - 1]);
+      }
+      expect([...places.keys()]).toEqual([1, 2, 3]);
+      expect(await pair.there.next('s3', 0)).toBeUndefined();
+      const { got } = collect();
+      await eventually('all arrive', () => got.length === 4);
+      for (const { delivery: each, streamSequence } of got) {
+        if (each.session === 's1') expect(streamSequence).toBe(places.get(each.outboxSequence));
+      }
+    });
+
     test('says how many are behind the one that it gives', async () => {
       await publishAll(delivery('s1', 1), delivery('s1', 2), delivery('s1', 3));
       const { got } = collect();

@@ -1,5 +1,5 @@
 /** Deliveries over a JetStream that is away, says nothing, forgets, or loses what it had acknowledged. */
-import { DiscardPolicy, RetentionPolicy } from 'nats';
+import { DiscardPolicy, RetentionPolicy, connect } from 'nats';
 import type { StreamConfig } from 'nats';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { silentLog } from '../../src/base/log.ts';
@@ -182,4 +182,16 @@ test('a consumer whose durable was deleted goes on, and knows again what it has 
   await isApplied(2);
   expect(await stage.applied('a')).toEqual([1, 2]);
   expect((await consumer.outcomes())['duplicate']).toBe(1);
+});
+
+test('a message in the stream that is no delivery is passed by whoever reads what a session has next', async () => {
+  const { channel, url, subjectRoot } = await jetStream();
+  await channel.publish(delivery('a', 1));
+  const client = await connect({ servers: url });
+  onTestFinished(() => client.close());
+  await client.jetstream().publish(`${deliveryRootOf(subjectRoot)}.a`, 'not ours');
+  await channel.publish(delivery('a', 2));
+  const first = await channel.next('a', 0);
+  expect(first?.delivery).toEqual(delivery('a', 1));
+  expect((await channel.next('a', first?.streamSequence ?? 0))?.delivery).toEqual(delivery('a', 2));
 });

@@ -196,6 +196,36 @@ test('two processes of one consumer apply everything once, in order', async () =
   for (const session of sessions) expect(await stage.applied(session)).toEqual(countTo(25));
 });
 
+test('what waits behind a delivery that failed follows it, though the broker brings it again much later', async () => {
+  const { channel: stream } = await jetStream();
+  const patient: DeliveryChannel = {
+    ...stream,
+    consume: (name, handle, signal) =>
+      stream.consume(
+        name,
+        (received) =>
+          handle({
+            ...received,
+            // The one that fails comes soon, and none of those that wait for it.
+            later: (delayMs) => received.later(received.delivery.outboxSequence === 1 ? delayMs : 600_000),
+          }),
+        signal,
+      ),
+  };
+  let isClosed = true;
+  const consumer = await stage.consumer(patient, {
+    async apply(tx, { session, outboxSequence }) {
+      if (isClosed) throw new Error('the ledger is closed');
+      await tx`insert into applied (consumer, session, number) values ('c', ${session}::text, ${outboxSequence}::bigint)`;
+    },
+  });
+  for (const number of countTo(25)) await stream.publish(delivery('a', number));
+  await sees(consumer, 'hole', 24);
+  isClosed = false;
+  await eventually('all is applied', async () => (await stage.applied('a')).length === 25);
+  expect(await stage.applied('a')).toEqual(countTo(25));
+});
+
 test('two consumers of one database do not know of each other', async () => {
   await stage.consumer(channel, { name: 'one' });
   await stage.consumer(channel, { name: 'two' });
