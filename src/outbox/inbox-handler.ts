@@ -164,10 +164,7 @@ export function createHandler(options: HandlerOptions): (received: Received) => 
     // One that was lost and published again lies behind what waits for it.
     for (let place = Math.min(applied.streamSequence, waiting.place - 1); !signal.aborted;) {
       const stored = await options.next(session, place);
-      if (stored === undefined || stored.streamSequence > last) {
-        if (stuck.get(session) === noneSeen) stuck.delete(session);
-        return;
-      }
+      if (stored === undefined || stored.streamSequence > last) return void stuck.delete(session);
       const outcome = await attempt({ ...stored, timesDelivered: 1, pending: 0, acknowledge: nothing, later: nothing });
       if (outcome === 'hole' || outcome === 'failed') return;
       place = stored.streamSequence;
