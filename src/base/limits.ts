@@ -179,6 +179,8 @@ export const limits = {
   // HTTP
   listenBacklog: 4_096,
   drainMs: 10_000,
+  /** Between the end of our side of a connection and the end of the peer's. */
+  lingerMs: 2_000,
   headerTimeoutMs: 30_000,
   /** A whole request, body included; answers may take as long as they like. */
   requestTimeoutMs: 120_000,
@@ -224,6 +226,7 @@ assert(limits.readAheadReads < limits.replayConnections, 'who waits for a page f
 assert(limits.headReadSpacingCapMs <= limits.headCheckAwayMs, 'a herd does not hold up the check of the others');
 assert(limits.headCheckAwayMs <= limits.headCheckMs, 'without a bus heads are checked more often');
 assert(limits.syncMs * 2 < limits.stallMs, 'a stalled socket is seen by more than one sync');
+assert(limits.lingerMs * 2 < limits.drainMs, 'a peer that is told to go has the time to read it');
 assert(limits.headerTimeoutMs <= limits.requestTimeoutMs, 'the headers are part of the request');
 assert(
   limits.http2Streams * limits.unsentBytes <= limits.http2ConnectionBytes,

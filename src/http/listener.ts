@@ -14,6 +14,7 @@ import { gracefulHttp1, gracefulHttp2 } from './graceful.ts';
 import type { Graceful } from './graceful.ts';
 import { PROTOCOL_HEADER, PROTOCOL_VERSION } from './observe.ts';
 import { problem } from './problem.ts';
+import { closeAnsweredInStages } from './staged-close.ts';
 
 export interface ListenerOptions {
   readonly name: string;
@@ -75,6 +76,7 @@ function requestListener({ app, log }: ListenerOptions): (...exchange: Exchange)
 }
 
 function http1Server(options: ListenerOptions): Graceful {
+  const listener = requestListener(options);
   const server = createServer(
     {
       headersTimeout: limits.headerTimeoutMs,
@@ -85,8 +87,13 @@ function http1Server(options: ListenerOptions): Graceful {
       keepAlive: true,
       keepAliveInitialDelay: limits.keepAliveMs,
     },
-    requestListener(options),
+    (incoming, outgoing) => {
+      if (incoming.socket.writable) listener(incoming, outgoing);
+      // Behind the last answer of its connection nobody could be told what became of it.
+      else incoming.resume();
+    },
   );
+  closeAnsweredInStages(server);
   answerBadRequests(server, options.log);
   return gracefulHttp1(server);
 }

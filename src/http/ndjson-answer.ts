@@ -4,17 +4,15 @@ import type { ServerResponse } from 'node:http';
 import type { Clock } from '../base/clock.ts';
 import { lineLimits } from '../base/line-limits.ts';
 import { limits } from '../base/limits.ts';
+import { closeInStages } from './staged-close.ts';
 
 export interface NdjsonAnswer {
   write(line: string): void;
   /** Resolves when what was written is on its way, or nobody is there to take it. */
   taken(): Promise<void>;
-  /** The last line. */
+  /** The last line. Whoever still sends is read on for a while, so that it is not lost. */
   end(line: string): void;
 }
-
-/** Whoever still sends gets so long to read why it ended: closing under unread bytes resets the connection and loses it. */
-const LINGER_MS = 2_000;
 
 export function openNdjsonAnswer(
   outgoing: ServerResponse,
@@ -59,8 +57,8 @@ export function openNdjsonAnswer(
       outgoing.end(`${line}\n`);
       if (incoming.complete) return;
       incoming.resume();
-      const linger = clock.after(LINGER_MS, () => socket.destroy());
-      incoming.once('close', () => linger.cancel());
+      // Without a socket it waits behind another answer, which would be cut off.
+      if (outgoing.socket !== null) closeInStages(socket);
     },
   };
 }
