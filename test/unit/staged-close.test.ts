@@ -11,7 +11,7 @@ import type { AppendRequest, Outcome } from '../../src/ledger/ledger.ts';
 import { manualClock } from '../support/manual-clock.ts';
 import { line } from '../support/ndjson-call.ts';
 import { head } from '../support/raw-http.ts';
-import { KEY, startStubGateway } from '../support/stub-gateway.ts';
+import { KEY, row, startStubGateway } from '../support/stub-gateway.ts';
 import type { StubGateway } from '../support/stub-gateway.ts';
 import { eventually } from '../support/waits.ts';
 
@@ -21,6 +21,8 @@ const TURNS = 200;
 let gateway: StubGateway;
 let draining: AbortController;
 let stored: number;
+/** A description waits for it. */
+let described: Promise<void>;
 
 function store({ events }: AppendRequest): Promise<Outcome> {
   const first = toSequence(stored + 1);
@@ -31,11 +33,13 @@ function store({ events }: AppendRequest): Promise<Outcome> {
 beforeEach(async () => {
   draining = new AbortController();
   stored = 0;
+  described = Promise.resolve();
   gateway = await startStubGateway({
     draining: draining.signal,
     drainMs: 60_000,
     sessions: {
       append: store,
+      describe: (session) => described.then(() => row(session)),
       producer: () => Promise.resolve({ state: 'open', counter: 0, first: undefined, last: undefined }),
     },
   });
@@ -102,9 +106,9 @@ describe.each(['close', 'keep-alive'])('a producer that writes without a pause (
     const stopped = gateway.stop().then(() => (isStopped = true));
     await turns();
     peer.listen();
-    await eventually('the other side has ended', () => peer.socket.readableEnded);
-    expect(peer.text()).toMatch(/\{"end":"draining"\}\n\r\n0\r\n\r\n$/);
+    await eventually('it has read why', () => /\{"end":"draining"\}\n\r\n0\r\n\r\n$/.test(peer.text()));
     await turns();
+    expect(peer.socket.readableEnded, 'the end of the other side came with it').toBe(true);
     expect(peer.faults).toEqual([]);
     expect(isStopped).toBe(false);
     peer.hangUp();
@@ -160,6 +164,26 @@ describe('an answer before the end of its request', () => {
   });
 });
 
+it('a stream that is refused while it waits behind another answer does not cut that off', async () => {
+  let release = (): void => undefined;
+  described = new Promise((resolve) => (release = resolve));
+  const peer = deafPeer(gateway.internalUrl);
+  peer.listen();
+  const headers = { Authorization: `Bearer ${KEY}` };
+  const streamed = { ...headers, 'Content-Type': 'application/x-ndjson', 'Transfer-Encoding': 'chunked' };
+  peer.socket.write(
+    head('GET', '/sessions/s1', headers) +
+      head('POST', '/internal/sessions/s1/events?producer=p&sequence=1', streamed) +
+      chunk('hello\n'),
+  );
+  await eventually('the stream is refused', answered);
+  release();
+  await eventually('the other side has ended', () => peer.socket.readableEnded);
+  expect(peer.text()).toContain('{"session":"s1"');
+  expect(peer.text()).toContain('"detail":"line 1: ');
+  peer.hangUp();
+});
+
 it('a request behind the last answer of its connection is not taken in', async () => {
   draining.abort();
   const peer = deafPeer(gateway.internalUrl);
@@ -205,6 +229,7 @@ describe('a connection that closes in stages', () => {
   it('is over when the peer has closed as well, and asked twice it is closed once', async () => {
     const { clock, peer, socket } = await pair();
     closeInStages(socket, clock);
+    expect(clock.waiting).toBe(1);
     peer.hangUp();
     await once(socket, 'close');
     expect(clock.waiting).toBe(0);
