@@ -5,11 +5,26 @@ import { silentLog } from '../../src/base/log.ts';
 import { createMetrics } from '../../src/base/metrics.ts';
 import { START, after, toSequence } from '../../src/event/sequence.ts';
 import type { Cursor } from '../../src/event/sequence.ts';
+import type { Writer } from '../../src/sse/writer.ts';
 import { builtRooms } from './built.ts';
 import { sessionIn } from './followers.ts';
 import { listening } from './listening.ts';
 import { frameOf } from './payload.ts';
 import type { Peer } from './peer.ts';
+
+let isCounted = false;
+
+/** Once for all writers: a function for each would be memory that each frame touches, and no server has. */
+function countWrites(writer: Writer, count: () => void): void {
+  if (isCounted) return;
+  isCounted = true;
+  const kind = Object.getPrototypeOf(writer) as Writer;
+  const { write } = kind;
+  kind.write = function counted(this: Writer, bytes) {
+    count();
+    write.call(this, bytes);
+  };
+}
 
 export const peer: Peer = {
   title: 'Ledgerline',
@@ -38,11 +53,7 @@ export const peer: Peer = {
       const join = async (): Promise<void> => {
         const head = await rooms.readHead(session);
         const writer = openStream(response, {});
-        const write = writer.write.bind(writer);
-        writer.write = (bytes) => {
-          writes += 1;
-          write(bytes);
-        };
+        countWrites(writer, () => (writes += 1));
         if (head !== undefined) rooms.join({ session, requested: { kind: 'head' }, head, writer });
       };
       void join();
