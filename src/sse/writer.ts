@@ -1,6 +1,7 @@
 /** One reader's connection: hands bytes to Node's response itself and shows how far the reader is behind. */
 import { ServerResponse } from 'node:http';
 import type { Http2ServerResponse } from 'node:http2';
+import type { Socket } from 'node:net';
 import { limits } from '../base/limits.ts';
 
 export interface Writer {
@@ -69,26 +70,25 @@ function beginHttp1(response: ServerResponse, headers: Record<string, string>): 
   response.req.socket.setNoDelay(true);
 }
 
-/**
- * What `write` of Node's response of HTTP/1 calls behind its checks; its manual has no word of it. It waits behind an answer that a
- * pipelined request gets first, as `write` does. But `write` brings a callback along that does nothing, and for which the socket takes
- * a tick of the loop after each frame: a fifth of what a frame costs beside its system call [bench].
- */
-interface Handing {
-  _send?(bytes: Buffer): boolean;
-}
-
 class ResponseWriter implements Writer {
-  readonly #response: ServerResponse | Http2ServerResponse;
-  readonly #closeListeners: (() => void)[] = [];
+  // What every frame looks at comes first: it lies together, and is cold by the next frame where there are thousands of readers.
   #isOpen: boolean;
   #isEnded = false;
   #handedOver = 0;
+  /**
+   * The connection itself, once its turn has come and the head is out: nothing stands between the response and its socket then but
+   * checks that a stream does not need, each on memory that only they touch [bench]. Undefined behind a pipelined request, whose answer
+   * goes first, and over HTTP/2, where the response frames what it is given.
+   */
+  readonly #socket: Socket | undefined;
+  readonly #response: ServerResponse | Http2ServerResponse;
   #sent = 0;
+  readonly #closeListeners: (() => void)[] = [];
 
   constructor(response: ServerResponse | Http2ServerResponse, isOpen: boolean) {
     this.#response = response;
     this.#isOpen = isOpen;
+    this.#socket = (isOpen && response instanceof ServerResponse && response.socket) || undefined;
     if (!isOpen) return;
     const closed = () => this.#close();
     response.once('close', closed);
@@ -97,11 +97,11 @@ class ResponseWriter implements Writer {
   }
 
   get isWritable(): boolean {
-    return this.#isOpen && this.#response.writableLength < limits.unsentBytes;
+    return this.#isOpen && (this.#socket ?? this.#response).writableLength < limits.unsentBytes;
   }
 
   get unsentBytes(): number {
-    return this.#isOpen ? this.#response.writableLength : 0;
+    return this.#isOpen ? (this.#socket ?? this.#response).writableLength : 0;
   }
 
   /** Never goes back: what is unsent may hold bytes that are not ours, of the head, or of the answer in front of us. */
@@ -115,14 +115,10 @@ class ResponseWriter implements Writer {
     // Text becomes bytes here: a corked socket sends buffers with one plain system call, a mixture with a slower one.
     const buffer = typeof bytes === 'string' ? Buffer.from(bytes) : bytes;
     this.#handedOver += buffer.length;
-    const response = this.#response as ServerResponse & Handing;
-    // Below its mark `write` never refuses; past it, it has to remember that it did, or nothing would ever be drained.
-    const isBelowMark = response.writableLength + buffer.length < response.writableHighWaterMark;
-    if (isBelowMark && response._send !== undefined) return void response._send(buffer);
-    // Uncorked, `write` waits for a tick: a walk over many readers would see no time pass, and make all its system calls behind itself.
-    response.cork();
-    response.write(buffer);
-    response.uncork();
+    const socket = this.#socket;
+    if (socket === undefined) return this.#respond(buffer);
+    // The reader ended its half, and Node ours: an error for a write that comes before the close would help nobody.
+    if (socket.writable) socket.write(buffer);
   }
 
   cork(): void {
@@ -146,6 +142,7 @@ class ResponseWriter implements Writer {
   }
 
   onDrain(listener: () => void): void {
+    if (this.#socket !== undefined) return void this.#socket.on('drain', listener);
     this.#response.on('drain', () => {
       if (this.isWritable || !this.#isOpen) return listener();
       // Node 20 and 22 say so of what waited behind a pipelined answer while they still count it as unsent, and never again.
@@ -159,6 +156,14 @@ class ResponseWriter implements Writer {
   onClose(listener: () => void): void {
     if (this.#isOpen) this.#closeListeners.push(listener);
     else queueMicrotask(listener);
+  }
+
+  /** Uncorked, `write` waits for a tick: a walk over many readers would see no time pass, and make all its system calls behind itself. */
+  #respond(buffer: Buffer): void {
+    const response = this.#response as ServerResponse;
+    response.cork();
+    response.write(buffer);
+    response.uncork();
   }
 
   #close(): void {

@@ -279,6 +279,37 @@ describe('a connection that breaks', () => {
   });
 });
 
+describe('a reader that ended its half and has not taken what was sent', () => {
+  test('gets nothing more, costs nothing more, and is no error', async () => {
+    let writer: Writer | undefined;
+    let ended = false;
+    let errors = 0;
+    const server = createServer((request, response) => {
+      writer = openStream(response, {});
+      request.socket.once('end', () => (ended = true));
+    });
+    server.on('clientError', () => (errors += 1));
+    const port = await listen(server);
+    const { socket } = raw(port, get('1.1'));
+    socket.pause();
+    const stream = await eventually('the stream opens', () => writer);
+    await eventually('the kernel takes no more', () => {
+      while (stream.isWritable) stream.write(Buffer.alloc(limits.pieceBytes, 'x'));
+      return stream.unsentBytes >= limits.unsentBytes;
+    });
+    socket.end();
+    await eventually('the end is heard', () => ended);
+    await new Promise((resolve) => void setImmediate(resolve));
+    const unsentBefore = stream.unsentBytes;
+    for (let frame = 0; frame < 100; frame += 1) stream.write(Buffer.alloc(limits.pieceBytes, 'y'));
+    await new Promise((resolve) => void setImmediate(resolve));
+    expect(unsentBefore).toBeGreaterThan(0);
+    expect([stream.unsentBytes <= unsentBefore, errors]).toEqual([true, 0]);
+    socket.resume();
+    await eventually('what was sent before arrives, and then the end', () => socket.readableEnded);
+  });
+});
+
 describe('over HTTP/2 without TLS', () => {
   async function openHttp2(handler: (request: Http2ServerRequest, response: Http2ServerResponse) => void) {
     const port = await listen(createHttp2Server(handler));
