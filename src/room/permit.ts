@@ -10,6 +10,18 @@ export interface Terms {
   readonly onRevoked?: ((revoked: () => void) => () => void) | undefined;
 }
 
+/** A small integer lies in the object that has it; any larger number is an object of its own, which each visit would have to fetch. */
+const NEVER = 2 ** 31 - 1;
+
+/** The second of the wall clock before which nobody has to ask the permit: never behind the end of the token. */
+export function expirySecond({ expiresAtMs = Infinity }: Terms): number {
+  return expiresAtMs === Infinity ? NEVER : Math.min(Math.floor(expiresAtMs / 1_000), NEVER - 1);
+}
+
+export function hasBegun(second: number, clock: Pick<Clock, 'wall'>): boolean {
+  return second !== NEVER && clock.wall() >= second * 1_000;
+}
+
 export class Permit {
   readonly #terms: Terms;
   readonly #expiresAtMs: number;

@@ -9,7 +9,7 @@ import * as frame from '../sse/frame.ts';
 import type { Writer } from '../sse/writer.ts';
 import { readPage } from './page-cache.ts';
 import type { CutPage } from './page-cache.ts';
-import { Permit } from './permit.ts';
+import { Permit, expirySecond, hasBegun } from './permit.ts';
 import type { Terms } from './permit.ts';
 import { Progress } from './progress.ts';
 import type { Ask } from './replay.ts';
@@ -28,18 +28,21 @@ export interface SubscriberOptions {
 }
 
 export class Subscriber {
+  // What a visit looks at comes first and lies together: among thousands of readers each is cold again by the next event [bench].
+  #state: State = 'live';
+  #cursor: Cursor;
+  #isAnnounced = false;
+  /** The second in which its token ends; before it nobody has to ask the permit. */
+  readonly #expirySecond: number;
   readonly #source: Source;
   readonly #writer: Writer;
   readonly #permit: Permit;
+  readonly #progress: Progress;
   readonly #onClosed: (subscriber: Subscriber) => void;
-  #state: State = 'live';
-  #cursor: Cursor;
   #joinHead: Cursor;
-  #isAnnounced = false;
   #end: StreamEnd = 'disconnected';
   #ask: Ask | undefined;
   #retry: Timer | undefined;
-  readonly #progress: Progress;
   #counted = 0;
   /** Where it would have begun, had it read all up to its cursor without a jump. */
   #origin: number;
@@ -52,13 +55,10 @@ export class Subscriber {
     this.#origin = options.cursor;
     this.#joinHead = options.joinHead;
     this.#permit = new Permit(options.terms, this.#source.clock, (reason) => this.#deny(reason), this.#source.sweep);
+    this.#expirySecond = expirySecond(options.terms);
     this.#progress = new Progress(this.#source.clock.now());
     this.#writer.onDrain(() => this.#catchUp('drain'));
     this.#writer.onClose(() => this.#react('close'));
-  }
-
-  get state(): State {
-    return this.#state;
   }
 
   get cursor(): Cursor {
@@ -83,11 +83,10 @@ export class Subscriber {
 
   /** The first bytes, then whatever there is. */
   begin(floor: Cursor, head: Cursor, reset: ResetReason | undefined): void {
-    const { clock, session } = this.#source;
     this.#writer.cork();
     // Jittered, so that the readers of a server that died do not come back as one.
-    this.#writer.write(frame.retryFrame(limits.retryMs * (0.5 + clock.random())));
-    this.#writer.write(frame.helloFrame(session, this.#cursor, floor, head));
+    this.#writer.write(frame.retryFrame(limits.retryMs * (0.5 + this.#source.clock.random())));
+    this.#writer.write(frame.helloFrame(this.#source.session, this.#cursor, floor, head));
     if (reset !== undefined) this.#writer.write(frame.resetFrame(reset, floor, head));
     this.#permit.watch();
     this.#react('news');
@@ -119,8 +118,8 @@ export class Subscriber {
     this.#guarded(() => {
       this.#count(this.#writer.sentBytes);
       if (this.#progress.hasStalled(this.#writer, this.#source.clock.now())) return this.destroy('stalled');
-      const isQuiet = (this.#state === 'live' || this.#state === 'paging') && this.#writer.unsentBytes === 0;
-      if (isQuiet) this.#writer.write(frame.syncFrame(this.#cursor, this.#head));
+      if ((this.#state !== 'live' && this.#state !== 'paging') || this.#writer.unsentBytes > 0) return;
+      this.#writer.write(frame.syncFrame(this.#cursor, this.#head));
     });
   }
 
@@ -159,8 +158,8 @@ export class Subscriber {
     try {
       work();
     } catch (error) {
-      const { log, session } = this.#source;
-      log.error({ err: error, session, sequence: this.#cursor }, 'a subscriber failed');
+      const facts = { err: error, session: this.#source.session, sequence: this.#cursor };
+      this.#source.log.error(facts, 'a subscriber failed');
       this.destroy('failed');
     }
   }
@@ -169,7 +168,7 @@ export class Subscriber {
   #read(given: CutPage | undefined): void {
     const source = this.#source;
     let page = given;
-    if (this.#permit.hasExpired) return this.#deny('expired');
+    if (hasBegun(this.#expirySecond, source.sweep) && this.#permit.hasExpired) return this.#deny('expired');
     for (;;) {
       this.#announce();
       const reason = source.over(this.#cursor);

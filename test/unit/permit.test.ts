@@ -1,6 +1,6 @@
 /** A stream ends when its token does, by its time or by a revocation, and lets go of whatever would have told it. */
-import { describe, expect, it } from 'vitest';
-import { Permit } from '../../src/room/permit.ts';
+import { describe, expect, it, vi } from 'vitest';
+import { Permit, expirySecond, hasBegun } from '../../src/room/permit.ts';
 import type { Terms } from '../../src/room/permit.ts';
 import { manualClock } from '../support/manual-clock.ts';
 
@@ -66,5 +66,30 @@ describe('a permit', () => {
     permit.watch();
     await clock.advance(1_000_000_000);
     expect([denials, permit.hasExpired]).toEqual([[], false]);
+  });
+});
+
+describe('the second in which a token ends', () => {
+  const wall = (ms: number) => ({ wall: () => ms });
+  const beyondSmallIntegers = 2 ** 31 * 1_000;
+
+  it.each([1, 999, 1_000, 1_796_115_600_000, 1_796_115_600_999, beyondSmallIntegers - 1, beyondSmallIntegers + 5_500])(
+    'has begun when the token is over, if it ends at %i',
+    (expiresAtMs) => {
+      expect(hasBegun(expirySecond({ expiresAtMs }), wall(expiresAtMs))).toBe(true);
+      expect(hasBegun(expirySecond({ expiresAtMs }), wall(expiresAtMs + 3_600_000))).toBe(true);
+    },
+  );
+
+  it('has not begun before, and never does without an end', () => {
+    expect(hasBegun(expirySecond({ expiresAtMs: 5_500 }), wall(4_999))).toBe(false);
+    expect(hasBegun(expirySecond({}), wall(beyondSmallIntegers * 2))).toBe(false);
+  });
+
+  it('is not looked at on the clock by who has no end', () => {
+    const clock = manualClock();
+    const looks = vi.spyOn(clock, 'wall');
+    hasBegun(expirySecond({}), clock);
+    expect(looks).not.toHaveBeenCalled();
   });
 });
