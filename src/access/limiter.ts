@@ -75,9 +75,14 @@ export function createLimiter({ rates, clock, metrics }: LimiterOptions): Limite
     open(session, token) {
       if (ofSession.isFull(session)) refuse('sessionStreams', accessLimits.streamRetryMs);
       if (token !== undefined && ofToken.isFull(token)) refuse('tokenStreams', accessLimits.streamRetryMs);
-      const leave = [ofSession.add(session), ...(token === undefined ? [] : [ofToken.add(token)])];
+      ofSession.add(session);
+      if (token !== undefined) ofToken.add(token);
+      let isOpen = true;
       return () => {
-        for (const each of leave) each();
+        if (!isOpen) return;
+        isOpen = false;
+        ofSession.remove(session);
+        if (token !== undefined) ofToken.remove(token);
       };
     },
   };

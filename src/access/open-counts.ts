@@ -16,16 +16,14 @@ export class OpenCounts {
     return (this.#counts.get(key) ?? 0) >= this.#most;
   }
 
-  /** The answer takes it away again, once. */
-  add(key: string): () => void {
+  add(key: string): void {
     this.#counts.set(key, (this.#counts.get(key) ?? 0) + 1);
-    let isOpen = true;
-    return () => {
-      if (!isOpen) return;
-      isOpen = false;
-      const left = (this.#counts.get(key) ?? 0) - 1;
-      if (left > 0) this.#counts.set(key, left);
-      else this.#counts.delete(key);
-    };
+  }
+
+  /** One that was added, once. */
+  remove(key: string): void {
+    const left = (this.#counts.get(key) ?? 0) - 1;
+    if (left > 0) this.#counts.set(key, left);
+    else this.#counts.delete(key);
   }
 }

@@ -14,11 +14,10 @@ export function gracefulHttp1(server: Server): Graceful {
   let isStopping = false;
   const sockets = membersOf<Socket>(server, 'connection');
   // A kept connection that falls idle while the server stops would hold it until its own timeout.
-  server.on('request', (_, response) => {
-    response.once('close', () => {
-      if (isStopping) server.closeIdleConnections();
-    });
-  });
+  const closeIdle = (): void => {
+    if (isStopping) server.closeIdleConnections();
+  };
+  server.on('request', (_, response) => void response.on('close', closeIdle));
   return {
     server,
     stop(drainMs) {
@@ -53,9 +52,13 @@ export function gracefulHttp2(server: Http2Server): Graceful {
 /** Those that a server announces by `event`, until each closes. */
 function membersOf<Member extends EventEmitter>(server: Server | Http2Server, event: string): ReadonlySet<Member> {
   const members = new Set<Member>();
+  // One function for all: an open stream keeps whatever is made for its connection.
+  function forget(this: Member): void {
+    members.delete(this);
+  }
   (server as EventEmitter).on(event, (member: Member) => {
     members.add(member);
-    member.once('close', () => members.delete(member));
+    member.on('close', forget);
   });
   return members;
 }

@@ -1,4 +1,5 @@
 /** GET /sessions/:session/stream: reads the head, decides the status, and hands the socket to the session's room. */
+import { IncomingMessage } from 'node:http';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import type { Limiter } from '../access/limiter.ts';
 import type { Revocations } from '../access/revocations.ts';
@@ -121,18 +122,36 @@ function farewell(session: string, { head, floor, state }: Head): string {
   return retryFrame(limits.endedRetryMs) + helloFrame(session, head, floor, head) + endFrame(head, head, reason);
 }
 
+/** Of its own: a UUID comes as a rope of fourteen pieces, and a session's id as a part of the address, ticket and all. */
+const ownText = (ascii: string): string => Buffer.from(ascii, 'latin1').toString('latin1');
+
+const nothing = { headers: Object.freeze({}), rawHeaders: Object.freeze([]), url: '' };
+
+/**
+ * A stream lasts for hours, and what its request brought would last as long: cookies, a token, a ticket. At its end wait the adapter with its
+ * own Request, to abort a signal that nobody looks at, and the shutdown, for connections that are kept, which a stream's is not.
+ */
+function letGoOfRequest({ incoming, outgoing }: AppContext['env']): void {
+  outgoing.removeAllListeners('close');
+  // Over HTTP/2 they cannot be set.
+  if (incoming instanceof IncomingMessage) Object.assign(incoming, nothing);
+}
+
 function openRoom(options: StreamOptions, c: AppContext, visit: Visit, request: StreamRequest, head: Head): Response {
   const { outgoing } = c.env;
   // Gone while the head was read: its close was emitted already, and nobody would ever take the subscriber away.
   if (isGone(outgoing)) return RESPONSE_ALREADY_SENT;
-  const { session, credential } = visit;
+  const { credential } = visit;
+  const session = ownText(visit.session);
   const notes = c.get('notes');
-  const { requestId, traceId } = notes;
+  const requestId = ownText(notes.requestId);
+  const { traceId } = notes;
   const { requested } = request;
   const startedMs = options.clock.now();
   notes.facts = { after: requested.kind === 'after' ? requested.cursor : requested.kind, head: head.head };
   const { identity, expiresAtMs } = credential;
   const leave = options.limiter.open(session, identity?.jti);
+  letGoOfRequest(c.env);
   // One system call for the head of the answer and all that is at hand.
   outgoing.cork();
   // Hono drops what was set on the way when the response is ours.

@@ -23,8 +23,8 @@ export function hasBegun(second: number, clock: Pick<Clock, 'wall'>): boolean {
 }
 
 export class Permit {
-  readonly #terms: Terms;
   readonly #expiresAtMs: number;
+  readonly #onRevoked: Terms['onRevoked'];
   readonly #clock: Clock;
   readonly #walled: Pick<Clock, 'wall'>;
   readonly #deny: (reason: DenyReason) => void;
@@ -34,8 +34,8 @@ export class Permit {
 
   /** `walled` is asked before each delivery, and may remember what it saw for a moment. */
   constructor(terms: Terms, clock: Clock, deny: (reason: DenyReason) => void, walled: Pick<Clock, 'wall'> = clock) {
-    this.#terms = terms;
     this.#expiresAtMs = terms.expiresAtMs ?? Infinity;
+    this.#onRevoked = terms.onRevoked;
     this.#walled = walled;
     this.#clock = clock;
     this.#deny = deny;
@@ -49,7 +49,7 @@ export class Permit {
   watch(): void {
     this.#watchExpiry();
     if (this.#isOver) return;
-    const unwatch = this.#terms.onRevoked?.(() => this.#deny('revoked'));
+    const unwatch = this.#onRevoked?.(() => this.#deny('revoked'));
     // It may have been revoked, and let go of, on the spot.
     if (this.#isOver) unwatch?.();
     else this.#unwatch = unwatch;

@@ -112,7 +112,7 @@ export class Room implements Source, Watched {
   }
 
   join(request: JoinRequest): Subscriber {
-    const { head, requested, writer } = request;
+    const { head, requested, writer, onLeft } = request;
     this.#intake.learn(head.head);
     this.#learnState(head.state);
     const beginning = begin(requested, head.head, head.floor);
@@ -122,7 +122,8 @@ export class Room implements Source, Watched {
       cursor: beginning.after,
       joinHead: head.head,
       terms: request,
-      onClosed: (left) => this.#leave(left, request),
+      // Not the request itself: what it brought would last as long as the stream.
+      onClosed: (left) => this.#leave(left, onLeft),
     });
     this.subscribers.add(subscriber);
     this.#shared.wheel.add(subscriber);
@@ -188,7 +189,7 @@ export class Room implements Source, Watched {
     }
   }
 
-  #leave(subscriber: Subscriber, { onLeft }: JoinRequest): void {
+  #leave(subscriber: Subscriber, onLeft: JoinRequest['onLeft']): void {
     if (!this.subscribers.delete(subscriber)) return;
     this.#shared.wheel.remove(subscriber);
     this.#shared.metrics.subscribers.dec();

@@ -83,7 +83,8 @@ class ResponseWriter implements Writer {
   readonly #socket: Socket | undefined;
   readonly #response: ServerResponse | Http2ServerResponse;
   #sent = 0;
-  readonly #closeListeners: (() => void)[] = [];
+  /** Replaced, since an array that grows keeps space for seventeen, and a process has thousands of these. */
+  #closeListeners: readonly (() => void)[] = [];
 
   constructor(response: ServerResponse | Http2ServerResponse, isOpen: boolean) {
     this.#response = response;
@@ -91,7 +92,7 @@ class ResponseWriter implements Writer {
     this.#socket = (isOpen && response instanceof ServerResponse && response.socket) || undefined;
     if (!isOpen) return;
     const closed = () => this.#close();
-    response.once('close', closed);
+    response.on('close', closed);
     // Behind a pipelined request the response has no socket yet, and would not hear that the connection is gone.
     if (response instanceof ServerResponse && response.socket === null) response.req.socket.once('close', closed);
   }
@@ -154,7 +155,7 @@ class ResponseWriter implements Writer {
   }
 
   onClose(listener: () => void): void {
-    if (this.#isOpen) this.#closeListeners.push(listener);
+    if (this.#isOpen) this.#closeListeners = this.#closeListeners.concat(listener);
     else queueMicrotask(listener);
   }
 

@@ -1,4 +1,7 @@
 /** What a request for a stream is answered, and that a browser survives every passing fault. */
+import type { IncomingMessage } from 'node:http';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { EventSource } from 'eventsource';
 import { compress } from 'hono/compress';
 import { Hono } from 'hono';
@@ -35,6 +38,16 @@ async function get(
 ): Promise<Response> {
   const authorization = `Bearer ${await gateway.token({ subject })}`;
   return fetch(`${gateway.publicUrl}/sessions/s1/stream${query}`, { method, headers: { authorization, ...headers } });
+}
+
+/** What has come when `until` has, and then no more is read. */
+async function reading(answer: Response, until: string): Promise<string> {
+  let text = '';
+  for await (const bytes of answer.body as ReadableStream<Uint8Array>) {
+    text += Buffer.from(bytes).toString();
+    if (text.includes(until)) break;
+  }
+  return text;
 }
 
 describe('a stream of an open session', () => {
@@ -129,6 +142,31 @@ describe('a stream of an open session', () => {
     }
     expect(answer.headers.get('content-encoding')).toBeNull();
     await reader.cancel();
+  });
+
+  it('keeps nothing of what its request brought for as long as it lasts [I6]', async () => {
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc') as () => void;
+    let seen: { request: WeakRef<Request>; incoming: IncomingMessage } | undefined;
+    const around = ({ publicApp, internalApp }: Apps): Apps => ({
+      publicApp: new Hono<AppEnvironment>()
+        .use((c, next) => {
+          seen = { request: new WeakRef(c.req.raw), incoming: c.env.incoming as IncomingMessage };
+          return next();
+        })
+        .route('/', publicApp),
+      internalApp,
+    });
+    gateway = await withHead(openHead, { join: greeting, around });
+    const answer = await get({ cookie: `a=${'x'.repeat(1_000)}` }, '?after=1');
+    await eventually('its Request is collected', () => {
+      collect();
+      return seen?.request.deref() === undefined;
+    });
+    const { headers, rawHeaders, url } = seen?.incoming ?? {};
+    expect({ headers, rawHeaders, url }).toEqual({ headers: {}, rawHeaders: [], url: '' });
+    gateway.joins[0]?.writer.write('id: 1\n\n');
+    expect(await reading(answer, 'id: 1')).toContain('id: 1');
   });
 
   it('whose room fails ends, and the reason stays here', async () => {
