@@ -163,7 +163,7 @@ export const limits = {
   busSubscribeDeadlineMs: 2_000,
 
   // subscribers
-  /** A writer with this much unsent takes nothing more. */
+  /** A writer with this much unsent takes nothing more; one that is live stops at its socket's own mark of 16 or 64 KiB. */
   unsentBytes: 256 * KiB,
   /** A long page is handed to the socket in pieces of about this size, cut between frames. */
   pieceBytes: 64 * KiB,

@@ -173,11 +173,11 @@ export class Subscriber {
       this.#announce();
       const reason = source.over(this.#cursor);
       if (reason !== undefined) return this.#finish(frame.endFrame(this.#cursor, this.#head, reason), reason);
+      if (this.#cursor >= source.watermark) return void (this.#state = 'live');
       if (!this.#writer.isWritable) {
         this.#state = 'stalled';
         return source.stalled();
       }
-      if (this.#cursor >= source.watermark) return void (this.#state = 'live');
       let slice = source.read(this.#cursor);
       if (slice === undefined && page !== undefined) slice = readPage(page, this.#cursor);
       if (slice === undefined) {

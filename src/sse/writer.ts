@@ -5,7 +5,10 @@ import type { Socket } from 'node:net';
 import { limits } from '../base/limits.ts';
 
 export interface Writer {
-  /** Open, and less than `limits.unsentBytes` wait to be sent. */
+  /**
+   * Open, and little waits to be sent: less than the socket's own mark, so that frames do not queue up one by one for a reader that does
+   * not read; between cork and uncork, where all that is at hand leaves as one, less than `limits.unsentBytes`.
+   */
   readonly isWritable: boolean;
   /** Handed over, but not yet taken by the kernel. */
   readonly unsentBytes: number;
@@ -98,7 +101,9 @@ class ResponseWriter implements Writer {
   }
 
   get isWritable(): boolean {
-    return this.#isOpen && (this.#socket ?? this.#response).writableLength < limits.unsentBytes;
+    if (!this.#isOpen) return false;
+    const { writableLength, writableCorked, writableHighWaterMark } = this.#socket ?? this.#response;
+    return writableLength < (writableCorked > 0 ? limits.unsentBytes : writableHighWaterMark);
   }
 
   get unsentBytes(): number {

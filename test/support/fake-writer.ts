@@ -33,6 +33,9 @@ export interface FakeWriter extends Writer {
   cut(): void;
 }
 
+/** As Node 20 has it. */
+const MARK_BYTES = 16 * 1_024;
+
 export function fakeWriter(): FakeWriter {
   const written: Buffer[] = [];
   const drained: (() => void)[] = [];
@@ -59,7 +62,7 @@ export function fakeWriter(): FakeWriter {
 
   /** The kernel takes all of it; a socket says so later, never from within a write. */
   function flush(): void {
-    const wasFull = unsent >= limits.unsentBytes;
+    const wasFull = unsent >= MARK_BYTES;
     flushes += 1;
     unsent = 0;
     if (isEnded) close();
@@ -75,7 +78,7 @@ export function fakeWriter(): FakeWriter {
 
   return {
     get isWritable() {
-      return isOpen && unsent < limits.unsentBytes;
+      return isOpen && unsent < (corks > 0 ? limits.unsentBytes : MARK_BYTES);
     },
     get unsentBytes() {
       return unsent;

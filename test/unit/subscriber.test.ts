@@ -68,6 +68,24 @@ describe('a slow reader', () => {
     expect(slow.sequences).toEqual(range(1, 201));
   });
 
+  test('is not handed small events one by one, but all that it missed when it reads again', async () => {
+    const world = await createWorld();
+    world.append(session);
+    const slow = fakeWriter();
+    await world.follow(session, 'head', { writer: slow });
+    slow.stall();
+    for (let event = 0; event < 1_000; event += 1) {
+      world.append(session, 1, 200);
+      await world.clock.advance(limits.coalesceMs);
+    }
+    expect(slow.unsentBytes).toBeLessThan(20_000);
+    const before = slow.flushes;
+    slow.drain();
+    await world.clock.advance(20);
+    expect(slow.sequences).toEqual(range(2, 1_001));
+    expect(slow.flushes - before).toBeLessThan(10);
+  });
+
   test('whose unsent bytes have not moved for the limit is closed; one that takes a little is not', async () => {
     const world = await createWorld();
     world.append(session, 1_000, 1_000);

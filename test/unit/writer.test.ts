@@ -175,7 +175,9 @@ describe('a reader that does not read', () => {
     const piece = Buffer.alloc(limits.pieceBytes, 'x');
     // The kernel takes some first; a turn of the loop shows what it left.
     await eventually('the budget is full', () => {
+      stream.cork();
       while (stream.isWritable) stream.write(piece);
+      stream.uncork();
       return stream.unsentBytes >= limits.unsentBytes && drains === 0 ? true : void (drains = 0);
     });
     expect(stream.unsentBytes).toBeLessThan(limits.unsentBytes + limits.pieceBytes);
@@ -185,6 +187,24 @@ describe('a reader that does not read', () => {
     await eventually('it drains', () => drains > 0);
     expect(stream.sentBytes).toBeGreaterThan(stuckAt);
     expect(stream.isWritable).toBe(true);
+  });
+
+  test('is given no frame more, one at a time, than its socket has room for; and drains', async () => {
+    let found: { writer: Writer; response: ServerResponse } | undefined;
+    const port = await serve((writer, response) => (found = { writer, response }));
+    const { socket } = raw(port, get('1.1'));
+    socket.pause();
+    const { writer, response } = await eventually('the stream opens', () => found);
+    let drains = 0;
+    writer.onDrain(() => (drains += 1));
+    const frame = Buffer.alloc(265, 'x');
+    await eventually('the kernel takes no more', () => {
+      for (let burst = 0; burst < 10_000 && writer.isWritable; burst += 1) writer.write(frame);
+      return !writer.isWritable && drains === 0 ? true : void (drains = 0);
+    });
+    expect(writer.unsentBytes).toBeLessThan(response.writableHighWaterMark + frame.length);
+    socket.resume();
+    await eventually('it drains', () => drains > 0 && writer.isWritable);
   });
 
   test('is destroyed at once, although bytes are pending', async () => {
