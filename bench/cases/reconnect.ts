@@ -52,11 +52,11 @@ async function wave(stage: Stage, counted: readonly string[], loaded: readonly s
     // The pools' connections are there, as they are in a server that runs.
     await appendAtPace(gateway, [ELSEWHERE], { perSecond: 50, events: 20 });
     const before = await statementsSoFar(databaseUrl);
-    await gateway.usage();
+    await gateway.longestBlockMs();
     const startedMs = performance.now();
     await readers.open(gateway.port, comingBack(gateway, counted, count), all);
     const tookMs = performance.now() - startedMs;
-    const { loopMs } = await gateway.usage();
+    const loopMs = await gateway.longestBlockMs();
     const statements = (await statementsSoFar(databaseUrl)) - before - 1;
     const { turnedAway } = await readers.report();
     await readers.cut();

@@ -17,6 +17,8 @@ export interface Running {
   readonly peer: Peer;
   readonly port: number;
   usage(collect?: boolean): Promise<Usage>;
+  /** The longest time, in milliseconds, for which its event loop was away since the last look; 0 at the first. */
+  longestBlockMs(): Promise<number>;
   send(request: Omit<SendRequest, 'do'>): Promise<Sent>;
   create(sessions: readonly string[]): Promise<void>;
   stop(): Promise<void>;
@@ -87,6 +89,7 @@ async function startPeer(name: PeerName, given: Given): Promise<Running> {
     peer,
     port,
     usage: (collect = false) => child.ask<Usage>({ do: 'usage', collect }),
+    longestBlockMs: () => child.ask<number>({ do: 'longest block' }),
     send: (request) => child.ask<Sent>({ do: 'send', ...request }),
     async create(sessions) {
       const { create } = peer;
