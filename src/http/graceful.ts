@@ -1,6 +1,6 @@
 /** Ends a server: it stops accepting, lets what is in flight finish within a deadline, then cuts the rest. */
 import type { EventEmitter } from 'node:events';
-import type { Server } from 'node:http';
+import type { IncomingMessage, Server } from 'node:http';
 import type { Http2Server, ServerHttp2Session } from 'node:http2';
 import type { Socket } from 'node:net';
 import { systemClock } from '../base/clock.ts';
@@ -12,7 +12,7 @@ export interface Graceful {
 
 export function gracefulHttp1(server: Server): Graceful {
   let isStopping = false;
-  const sockets = membersOf<Socket>(server, 'connection');
+  const silent = silentConnections(server);
   // A kept connection that falls idle while the server stops would hold it until its own timeout.
   const closeIdle = (): void => {
     if (isStopping) server.closeIdleConnections();
@@ -26,7 +26,7 @@ export function gracefulHttp1(server: Server): Graceful {
         finish() {
           server.closeIdleConnections();
           // Browsers open connections in advance, and Node counts one that has not said a word as busy.
-          for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
+          for (const socket of silent) if (socket.bytesRead === 0) socket.destroy();
         },
         cut: () => server.closeAllConnections(),
       });
@@ -47,6 +47,25 @@ export function gracefulHttp2(server: Http2Server): Graceful {
       });
     },
   };
+}
+
+const FEW_CONNECTIONS = 64;
+
+/**
+ * Those that have made no request yet. A listener for the close of each would be a third one, for which the list of an open stream's
+ * socket grows to nineteen places; so those that closed without a request are forgotten when as many others have come.
+ */
+export function silentConnections(server: Pick<EventEmitter, 'on'>): ReadonlySet<Socket> {
+  const silent = new Set<Socket>();
+  let most = FEW_CONNECTIONS;
+  server.on('connection', (socket: Socket) => {
+    silent.add(socket);
+    if (silent.size <= most) return;
+    for (const one of silent) if (one.destroyed) silent.delete(one);
+    most = silent.size * 2 + FEW_CONNECTIONS;
+  });
+  server.on('request', ({ socket }: IncomingMessage) => silent.delete(socket));
+  return silent;
 }
 
 /** Those that a server announces by `event`, until each closes. */
