@@ -13,7 +13,7 @@ import { limits } from '../base/limits.ts';
  */
 export function closeAnsweredInStages(server: Server): void {
   server.on('connection', (socket: Socket) => {
-    socket.destroySoon = () => closeInStages(socket);
+    socket.destroySoon = inStages;
   });
 }
 
@@ -26,4 +26,9 @@ export function closeInStages(socket: Duplex, clock: Clock = systemClock): void 
   socket.end();
   const linger = clock.after(limits.lingerMs, () => socket.destroy());
   socket.once('close', () => linger.cancel());
+}
+
+/** One for all connections: what is made for each lasts as long as its stream. */
+function inStages(this: Socket): void {
+  closeInStages(this);
 }

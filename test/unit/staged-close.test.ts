@@ -106,7 +106,7 @@ describe.each(['close', 'keep-alive'])('a producer that writes without a pause (
     const stopped = gateway.stop().then(() => (isStopped = true));
     await turns();
     peer.listen();
-    await eventually('it has read why', () => /\{"end":"draining"\}\n\r\n0\r\n\r\n$/.test(peer.text()));
+    await eventually('it has read why', () => peer.text().endsWith('{"end":"draining"}\n\r\n0\r\n\r\n'));
     await turns();
     expect(peer.socket.readableEnded, 'the end of the other side came with it').toBe(true);
     expect(peer.faults).toEqual([]);

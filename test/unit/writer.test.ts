@@ -314,7 +314,9 @@ describe('a reader that ended its half and has not taken what was sent', () => {
     socket.pause();
     const stream = await eventually('the stream opens', () => writer);
     await eventually('the kernel takes no more', () => {
+      stream.cork();
       while (stream.isWritable) stream.write(Buffer.alloc(limits.pieceBytes, 'x'));
+      stream.uncork();
       return stream.unsentBytes >= limits.unsentBytes;
     });
     socket.end();
