@@ -129,7 +129,7 @@ const nothing = { headers: Object.freeze({}), rawHeaders: Object.freeze([]), url
 
 /**
  * A stream lasts for hours, and what its request brought would last as long: cookies, a token, a ticket. At its end wait the adapter with its
- * own Request, to abort a signal that nobody looks at, and the shutdown, for connections that are kept, which a stream's is not.
+ * own Request, to abort a signal that nobody looks at, and the shutdown, for connections that are kept, which a stream's is not [I6].
  */
 function letGoOfRequest({ incoming, outgoing }: AppContext['env']): void {
   outgoing.removeAllListeners('close');
