@@ -17,6 +17,7 @@ import { createApps } from './http/app.ts';
 import { createKeySet } from './http/key-set.ts';
 import { createListener } from './http/listener.ts';
 import { builtPage, readPageFiles } from './http/page-files.ts';
+import { createTurnstile } from './http/turnstile.ts';
 import type { CrashLab } from './lab/crash-lab.ts';
 import type { Lab } from './lab/lab.ts';
 import { createDatabaseClock } from './ledger/database-clock.ts';
@@ -65,6 +66,7 @@ export function createGateway(config: ServerConfig, log: Log, overrides: Gateway
   const keySet = config.jwksUrl === undefined ? undefined : createKeySet({ url: config.jwksUrl, clock, log });
 
   const draining = new AbortController();
+  const turnstile = createTurnstile(clock, log);
   const { publicApp, internalApp } = createApps({
     sessions,
     turns,
@@ -81,6 +83,7 @@ export function createGateway(config: ServerConfig, log: Log, overrides: Gateway
     log,
     metrics,
     clock,
+    turnstile,
     page: readPageFiles(builtPage, { hasLab: lab !== undefined }),
     lab: lab && {
       lab,
@@ -98,6 +101,7 @@ export function createGateway(config: ServerConfig, log: Log, overrides: Gateway
     port: config.publicPort,
     isHttp2: config.isHttp2,
     log,
+    turnstile,
     drainMs: requestsMs,
   });
   const internalListener = createListener({
@@ -107,6 +111,7 @@ export function createGateway(config: ServerConfig, log: Log, overrides: Gateway
     port: config.internalPort,
     isHttp2: false,
     log,
+    turnstile,
     drainMs: requestsMs,
   });
 

@@ -56,9 +56,8 @@ import { mountSteps, resolveRoute } from './step-routes.ts';
 import { stopOperation, stopRoute } from './stop-route.ts';
 import { streamOperation } from './stream-operation.ts';
 import { outlastingFaults, streamRoute } from './stream-route.ts';
-import type { StreamOptions } from './stream-route.ts';
 import { ticketOperation, ticketRoute } from './ticket-route.ts';
-import { createTurnstile } from './turnstile.ts';
+import type { Turnstile } from './turnstile.ts';
 import {
   acknowledgeOperation,
   acknowledgeRoute,
@@ -84,6 +83,8 @@ export interface AppDependencies {
   readonly log: Log;
   readonly metrics: Metrics;
   readonly clock: Clock;
+  /** The one at which the listeners' readers stand. */
+  readonly turnstile: Turnstile;
   /** Left out when the page is not built. */
   readonly page?: PageFiles | undefined;
   /** Of a development server. */
@@ -99,9 +100,8 @@ export function createApps(dependencies: AppDependencies): Apps {
   const { access, sessions, turns, steps, draining, log, metrics, clock, lab } = dependencies;
   const { allowedOrigins, limiter, revocations } = access;
   const { publicEntrance, internalEntrance, tickets } = createAccess(access, clock);
-  const turnstile = createTurnstile(clock, log);
   const isDraining = () => draining.aborted;
-  const common: Common = { ...dependencies, limiter, revocations, tickets, turnstile, isDraining };
+  const common: Common = { ...dependencies, limiter, revocations, tickets, isDraining };
   const stream = streamRoute(common);
 
   const publicApp = createApp(common, cors(allowedOrigins));
@@ -138,11 +138,7 @@ export function createApps(dependencies: AppDependencies): Apps {
   return { publicApp, internalApp };
 }
 
-type Common = AppDependencies &
-  Observer &
-  Pick<Access, 'tickets'> &
-  Pick<AccessOptions, 'limiter' | 'revocations'> &
-  Pick<StreamOptions, 'turnstile'>;
+type Common = AppDependencies & Observer & Pick<Access, 'tickets'> & Pick<AccessOptions, 'limiter' | 'revocations'>;
 
 function createApp(observer: Observer, before?: Before): App {
   const app: App = new Hono<AppEnvironment>();

@@ -14,7 +14,10 @@ import { gracefulHttp1, gracefulHttp2 } from './graceful.ts';
 import type { Graceful } from './graceful.ts';
 import { PROTOCOL_HEADER, PROTOCOL_VERSION } from './observe.ts';
 import { problem } from './problem.ts';
+import { readersInLine } from './reader-line.ts';
+import type { Serve } from './reader-line.ts';
 import { closeAnsweredInStages } from './staged-close.ts';
+import type { Turnstile } from './turnstile.ts';
 
 export interface ListenerOptions {
   readonly name: string;
@@ -24,6 +27,8 @@ export interface ListenerOptions {
   readonly port: number;
   readonly isHttp2: boolean;
   readonly log: Log;
+  /** For readers, in front of all that a request costs; left out where nothing is followed. */
+  readonly turnstile?: Turnstile;
   /** How long requests in flight may take once it stops. */
   readonly drainMs?: number;
 }
@@ -54,10 +59,8 @@ export function createListener(options: ListenerOptions): Listener {
   };
 }
 
-type Exchange = Parameters<ReturnType<typeof getRequestListener>>;
-
 /** Shared by both: HTTP/1.0 requests may come without a host; the globals of the process stay its own. */
-function requestListener({ app, log }: ListenerOptions): (...exchange: Exchange) => void {
+function requestListener({ app, log, turnstile }: ListenerOptions): Serve {
   const listener = getRequestListener(app.fetch, {
     hostname: 'localhost',
     overrideGlobalObjects: false,
@@ -72,7 +75,8 @@ function requestListener({ app, log }: ListenerOptions): (...exchange: Exchange)
       return new Response(body, { status, headers: { ...headers, [PROTOCOL_HEADER]: PROTOCOL_VERSION } });
     },
   });
-  return (...exchange) => detach(listener(...exchange), log, 'a request failed outside its route');
+  const serve: Serve = (...exchange) => detach(listener(...exchange), log, 'a request failed outside its route');
+  return turnstile === undefined ? serve : readersInLine(turnstile, serve, log);
 }
 
 function http1Server(options: ListenerOptions): Graceful {

@@ -80,15 +80,13 @@ function headReader({ rooms, isDraining, clock }: StreamOptions): (session: stri
  * behind it, is a stream that says when to come back and ends. Whoever asked for real status codes gets them.
  */
 export function outlastingFaults(
-  { log, metrics, clock, turnstile }: Pick<StreamOptions, 'log' | 'metrics' | 'clock' | 'turnstile'>,
+  { log, metrics, clock }: Pick<StreamOptions, 'log' | 'metrics' | 'clock'>,
   handler: Handler,
 ): Handler {
   return async (c) => {
     const { isStrict } = streamRequestOf(c);
     if (isStrict) c.header('Preference-Applied', 'handling=strict');
     try {
-      await turnstile(c.req.param('session') ?? '');
-      if (isGone(c.env.outgoing)) return RESPONSE_ALREADY_SENT; // while it stood in line
       return await handler(c);
     } catch (thrown) {
       const error = told(thrown);

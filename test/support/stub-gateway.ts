@@ -12,6 +12,7 @@ import { createApps } from '../../src/http/app.ts';
 import type { AppDependencies, Apps } from '../../src/http/app.ts';
 import { createListener } from '../../src/http/listener.ts';
 import type { PageFiles } from '../../src/http/page-files.ts';
+import { createTurnstile } from '../../src/http/turnstile.ts';
 import type { CrashLab } from '../../src/lab/crash-lab.ts';
 import type { Lab } from '../../src/lab/lab.ts';
 import type { TurnNow } from '../../src/event/turn-state.ts';
@@ -107,6 +108,7 @@ export async function startStubGateway(options: StubOptions = {}): Promise<StubG
   const metrics = createMetrics();
   const log = options.log ?? silentLog;
   const clock = options.clock ?? systemClock;
+  const turnstile = createTurnstile(clock, log);
   const sessions: Sessions = {
     append: missing,
     create: missing,
@@ -147,13 +149,14 @@ export async function startStubGateway(options: StubOptions = {}): Promise<StubG
     }),
     log,
     metrics,
-    clock: options.clock ?? systemClock,
+    clock,
+    turnstile,
     page: options.page,
     lab: options.lab && { lab: options.lab, crashLab: options.crashLab, heard: append, unheard: append },
   };
   const around = options.around ?? ((apps: Apps) => apps);
   const { publicApp, internalApp } = around(createApps(dependencies));
-  const shared = { host: '127.0.0.1', port: 0, log, drainMs: options.drainMs ?? 1_000 };
+  const shared = { host: '127.0.0.1', port: 0, log, turnstile, drainMs: options.drainMs ?? 1_000 };
   const publicListener = createListener({
     name: 'public',
     app: publicApp,

@@ -1,0 +1,42 @@
+/**
+ * Where readers wait: whoever comes for a stream stands in line before anything is done for the request, and every other request goes
+ * past. A herd of readers comes by itself, when a gateway ends or a network heals; callers of the other routes wait for their answers
+ * before they ask again, and an append must not stand behind people who may wait.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2';
+import type { Log } from '../base/log.ts';
+import { detach } from '../base/service.ts';
+import { isGone } from '../sse/writer.ts';
+import type { Turnstile } from './turnstile.ts';
+
+export type Serve = (
+  request: IncomingMessage | Http2ServerRequest,
+  response: ServerResponse | Http2ServerResponse,
+) => void;
+
+/**
+ * Serves a reader when its turn has come, and not at all if it went away. The line holds one request of a connection, or of a stream of
+ * HTTP/2, and so is bounded by them [I6]: a client that pipelines is cut, since what stands behind a stream is not answered before the
+ * stream's end, which is the connection's; it asks again for what was not answered [spec: RFC 9112, 9.3.2].
+ */
+export function readersInLine(turnstile: Turnstile, serve: Serve, log: Log): Serve {
+  const inLine = new WeakSet<object>();
+  return (request, response) => {
+    const session = streamedSession(request.method, request.url);
+    if (session === undefined) return serve(request, response);
+    const place = 'stream' in request ? request.stream : request.socket;
+    if (inLine.has(place)) return void place.destroy();
+    inLine.add(place);
+    const enter = (): void => {
+      inLine.delete(place);
+      if (!isGone(response)) serve(request, response);
+    };
+    detach(turnstile(session).then(enter), log, 'a reader was not let in');
+  };
+}
+
+/** Decides about fairness only: an address that is written in another way for the same session stands in a line of its own. */
+function streamedSession(method: string | undefined, url: string | undefined): string | undefined {
+  return method === 'GET' ? /^\/sessions\/([^/?#]+)\/stream(?:[?#]|$)/.exec(url ?? '')?.[1] : undefined;
+}
