@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import { createServer as createHttp2Server } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { RequestError, getRequestListener } from '@hono/node-server';
+import { systemClock } from '../base/clock.ts';
 import { LedgerlineError, toError } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
 import type { Log } from '../base/log.ts';
@@ -10,6 +11,7 @@ import { detach } from '../base/service.ts';
 import type { Service } from '../base/service.ts';
 import { answerBadRequests } from './bad-request.ts';
 import type { App } from './context.ts';
+import { holdFloods } from './floodgate.ts';
 import { gracefulHttp1, gracefulHttp2 } from './graceful.ts';
 import type { Graceful } from './graceful.ts';
 import { PROTOCOL_HEADER, PROTOCOL_VERSION } from './observe.ts';
@@ -99,6 +101,7 @@ function http1Server(options: ListenerOptions): Graceful {
   );
   closeAnsweredInStages(server);
   answerBadRequests(server, options.log);
+  holdFloods(server, systemClock);
   return gracefulHttp1(server);
 }
 

@@ -23,7 +23,7 @@ export type Serve = (
 export function readersInLine(turnstile: Turnstile, serve: Serve, log: Log): Serve {
   const inLine = new WeakSet<object>();
   return (request, response) => {
-    const session = streamedSession(request.method, request.url);
+    const session = streamedSession(request);
     if (session === undefined) return serve(request, response);
     const place = 'stream' in request ? request.stream : request.socket;
     if (inLine.has(place)) return void place.destroy();
@@ -36,7 +36,13 @@ export function readersInLine(turnstile: Turnstile, serve: Serve, log: Log): Ser
   };
 }
 
-/** Decides about fairness only: an address that is written in another way for the same session stands in a line of its own. */
-function streamedSession(method: string | undefined, url: string | undefined): string | undefined {
-  return method === 'GET' ? /^\/sessions\/([^/?#]+)\/stream(?:[?#]|$)/.exec(url ?? '')?.[1] : undefined;
+interface Asking {
+  readonly method?: string | undefined;
+  readonly url?: string | undefined;
 }
+
+export const isForStream = (request: Asking): boolean => streamedSession(request) !== undefined;
+
+/** Decides about fairness only: an address that is written in another way for the same session stands in a line of its own. */
+const streamedSession = ({ method, url }: Asking): string | undefined =>
+  method === 'GET' ? /^\/sessions\/([^/?#]+)\/stream(?:[?#]|$)/.exec(url ?? '')?.[1] : undefined;
