@@ -119,6 +119,10 @@ export const limits = {
   connectDeadlineMs: 5_000,
   queryDeadlineMs: 10_000,
   readinessDeadlineMs: 2_000,
+  /** What is read at once while no message's length is known. */
+  messageReadBytes: 8 * KiB,
+  /** A message for which room is made before it is there. */
+  messageBytes: 64 * MiB,
   /** How long a migration waits for a table: meanwhile whoever reads or appends waits behind it. */
   migrationLockMs: 2_000,
 

@@ -1,8 +1,10 @@
 /** Connections to Postgres: how one is made, when its failure means "away", and how it is dropped for certain. */
-import { Socket } from 'node:net';
+import { connect as connectSocket } from 'node:net';
+import type { NetConnectOpts, Socket } from 'node:net';
 import postgres from 'postgres';
 import { limits } from '../base/limits.ts';
 import type { Log } from '../base/log.ts';
+import { MessageReader } from './message-reader.ts';
 import { guarded } from './transaction-guard.ts';
 
 /** A client: one connection or a pool of them, connecting on first use. */
@@ -59,6 +61,8 @@ interface Target {
   readonly host: readonly string[];
   readonly port: readonly number[];
   readonly path: string | false;
+  /** Truthy when it will speak, or ask for, TLS. */
+  readonly ssl: unknown;
 }
 
 const socketsOf = new WeakMap<Sql, Set<Socket>>();
@@ -87,20 +91,31 @@ export function connect(options: ConnectOptions): Sql {
     // Sockets of our own making: the client only half-closes those of a silent server, which then outlive it. What
     // is returned is still connecting; writes wait, and a failure is the socket's error like any other.
     socket: (target) => {
-      const socket = new Socket();
-      sockets.add(socket);
-      socket.once('close', () => sockets.delete(socket));
       const place = turn++ % target.host.length;
       const host = target.host[place] ?? 'localhost';
-      Object.assign(socket, { host }); // the client names the server by it in TLS
-      return target.path === false || target.path === ''
-        ? socket.connect(target.port[place] ?? 5432, host)
-        : socket.connect(target.path);
+      const { path } = target;
+      const address = path === false || path === '' ? { host, port: target.port[place] ?? 5432 } : { path };
+      const isTls = Boolean(target.ssl);
+      const socket = isTls ? connectSocket(address) : connectByMessage(address);
+      sockets.add(socket);
+      socket.once('close', () => sockets.delete(socket));
+      return Object.assign(socket, { host }); // the client names the server by it in TLS
     },
   };
   const sql = postgres(options.url, clientOptions);
   socketsOf.set(sql, sockets);
   return sql;
+}
+
+/** Its data are whole messages. Not under TLS, which hands over what it has deciphered in buffers of its own. */
+function connectByMessage(address: NetConnectOpts): Socket {
+  const reader = new MessageReader((messages) => socket.emit('data', messages));
+  const took = (bytes: number): boolean => {
+    reader.took(bytes);
+    return true;
+  };
+  const socket: Socket = connectSocket({ ...address, onread: { buffer: () => reader.space, callback: took } });
+  return socket;
 }
 
 /**
