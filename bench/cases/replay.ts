@@ -28,7 +28,7 @@ interface Round {
 async function pages(ledger: Ledger, session: string): Promise<void> {
   for (let after = START; ;) {
     const page = await ledger.page(session, after, toCursor(after + limits.pageRows), eventLayout);
-    if (page.bytes.length === 0) return;
+    if (page.bytes === 0) return;
     after = page.last;
   }
 }

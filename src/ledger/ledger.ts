@@ -56,14 +56,24 @@ export interface Layout {
   readonly close: string;
 }
 
-/** Consecutive events of a session as one buffer. */
+/** Whole frames that follow a cursor, and the cursor behind them. */
+export interface Piece {
+  readonly after: Cursor;
+  readonly last: Cursor;
+  /** Little else lies in its ArrayBuffer, so that a slow socket keeps alive this piece and not the page [I6]. */
+  readonly bytes: Buffer;
+}
+
+/** Consecutive events of a session, in pieces of about `limits.pieceBytes`. Immutable. */
 export interface Page {
   readonly after: Cursor;
   /** `after` itself when there was no row. */
   readonly last: Cursor;
   /** Why it ended: all that was asked for, the limit on rows, the limit on bytes. */
   readonly cut: 'end' | 'rows' | 'bytes';
-  readonly bytes: Buffer;
+  /** Of all pieces. */
+  readonly bytes: number;
+  readonly pieces: readonly Piece[];
 }
 
 export interface HistoryPage {

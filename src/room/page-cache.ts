@@ -1,41 +1,13 @@
 /** Pages of history that were read a moment ago, for readers that follow close behind one another; bounded in bytes. */
-import { assert } from '../base/assert.ts';
 import { limits } from '../base/limits.ts';
-import { next, toCursor } from '../event/sequence.ts';
+import { next } from '../event/sequence.ts';
 import type { Cursor } from '../event/sequence.ts';
-import { frameOffset, lastSequence, pieceEnd } from '../sse/frame.ts';
 import type { Page } from '../ledger/ledger.ts';
+import { frameOffset } from '../sse/frame.ts';
 import type { Slice } from './tail.ts';
 
-/** A part of a page in a buffer of its own, so that a slow socket keeps alive this part and not the page. */
-interface Piece extends Slice {
-  readonly after: Cursor;
-}
-
-/** A page as readers take it. Immutable: pages never reach past a watermark [I2]. */
-export interface CutPage {
-  readonly after: Cursor;
-  readonly last: Cursor;
-  readonly bytes: number;
-  readonly pieces: readonly Piece[];
-}
-
-export function cutPage(page: Page): CutPage {
-  const pieces: Piece[] = [];
-  let last = page.after;
-  for (let from = 0; from < page.bytes.length;) {
-    const to = pieceEnd(page.bytes, from, limits.pieceBytes);
-    const begin = last;
-    last = toCursor(lastSequence(page.bytes, to));
-    pieces.push({ bytes: Buffer.from(page.bytes.subarray(from, to)), after: begin, last });
-    from = to;
-  }
-  assert(last === page.last, 'a page ends with the event that it says');
-  return { after: page.after, last: page.last, bytes: page.bytes.length, pieces };
-}
-
 /** What follows `cursor` in a page, up to the end of its piece; undefined when the page does not hold it. */
-export function readPage(page: CutPage, cursor: Cursor): Slice | undefined {
+export function readPage(page: Page, cursor: Cursor): Slice | undefined {
   const piece = page.pieces.find((candidate) => candidate.after <= cursor && cursor < candidate.last);
   if (piece === undefined || piece.after === cursor) return piece;
   return { bytes: piece.bytes.subarray(frameOffset(piece.bytes, next(cursor))), last: piece.last };
@@ -50,7 +22,7 @@ export const blockOf = (cursor: Cursor): number => Math.floor(cursor / limits.pa
 interface Entry {
   readonly session: string;
   readonly block: number;
-  readonly page: CutPage;
+  readonly page: Page;
 }
 
 /** Least recently used goes first. A page lies within one block, so that a cursor finds it without its exact beginning. */
@@ -70,7 +42,7 @@ export class PageCache {
   }
 
   /** Of the pages that hold what follows `cursor`, the one that reaches furthest. */
-  find(session: string, cursor: Cursor): CutPage | undefined {
+  find(session: string, cursor: Cursor): Page | undefined {
     let found: Entry | undefined;
     for (const entry of this.#blocks.get(session)?.get(blockOf(cursor)) ?? []) {
       if (holds(entry.page, cursor) && (found === undefined || entry.page.last > found.page.last)) found = entry;
@@ -81,7 +53,7 @@ export class PageCache {
     return found.page;
   }
 
-  add(session: string, page: CutPage): void {
+  add(session: string, page: Page): void {
     const entry = { session, block: blockOf(page.after), page };
     const blocks = this.#blocks.get(session) ?? new Map<number, Entry[]>();
     const entries = blocks.get(entry.block) ?? [];

@@ -1,7 +1,7 @@
 /** Who reads history at a run: came to the end of a page soon after it was given out (no clock, no I/O). */
 import { limits } from '../base/limits.ts';
 import type { Cursor } from '../event/sequence.ts';
-import type { CutPage } from './page-cache.ts';
+import type { Page } from '../ledger/ledger.ts';
 
 const keyOf = (session: string, end: Cursor): string => `${session} ${end}`;
 
@@ -16,7 +16,7 @@ export class PageRuns {
     return this.#bytes;
   }
 
-  gave(session: string, { last, bytes }: CutPage, nowMs: number): void {
+  gave(session: string, { last, bytes }: Page, nowMs: number): void {
     for (const [key, { atMs }] of this.#given) {
       if (nowMs - atMs <= limits.readAheadMs) break;
       this.#forget(key);

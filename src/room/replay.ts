@@ -7,16 +7,15 @@ import type { Metrics } from '../base/metrics.ts';
 import { detach } from '../base/service.ts';
 import { toCursor } from '../event/sequence.ts';
 import type { Cursor } from '../event/sequence.ts';
-import type { Ledger } from '../ledger/ledger.ts';
+import type { Ledger, Page } from '../ledger/ledger.ts';
 import { eventLayout } from '../sse/frame.ts';
 import { FairLine } from './fair-line.ts';
-import { PageCache, blockOf, cutPage, holds } from './page-cache.ts';
-import type { CutPage } from './page-cache.ts';
+import { PageCache, blockOf, holds } from './page-cache.ts';
 import { PageRuns } from './page-runs.ts';
 import { walkInTurns } from './turns.ts';
 
 /** A page, or `gone`: the ledger no longer has the event that follows. */
-export type Answer = CutPage | 'gone';
+export type Answer = Page | 'gone';
 
 /** A reader's wait for a page. */
 export interface Ask {
@@ -71,7 +70,7 @@ export class Replay {
   }
 
   /** The page that holds what follows `cursor`, when it is at hand. What is read ahead ends where the tail begins. */
-  find(session: string, cursor: Cursor, tailStart: Cursor): CutPage | undefined {
+  find(session: string, cursor: Cursor, tailStart: Cursor): Page | undefined {
     const page = this.#cache.find(session, cursor);
     if (page === undefined) return undefined;
     const { clock, metrics } = this.#options;
@@ -186,13 +185,13 @@ export class Replay {
     metrics.pages.inc({ source: 'postgres' });
     try {
       const page = await ledger.page(fetch.session, fetch.after, fetch.to, eventLayout);
-      const cut = page.bytes.length > 0 ? cutPage(page) : undefined;
+      const isEmpty = page.bytes === 0;
       // A page that ends early for no reason lost its rows to a deletion or a restore: nobody else shall have it.
-      if (cut !== undefined && !fetch.isForgotten && (page.last === fetch.to || page.cut !== 'end')) {
-        this.#cache.add(fetch.session, cut);
+      if (!isEmpty && !fetch.isForgotten && (page.last === fetch.to || page.cut !== 'end')) {
+        this.#cache.add(fetch.session, page);
       }
       this.#close(fetch);
-      this.#give(fetch, cut);
+      this.#give(fetch, isEmpty ? undefined : page);
     } catch (error) {
       // What was read ahead for nobody is asked for when somebody comes.
       if (fetch.waiters.size > 0) this.#tryAgain(fetch, error);
@@ -203,7 +202,7 @@ export class Replay {
     }
   }
 
-  #give({ session, waiters, ahead }: Fetch, page: CutPage | undefined): void {
+  #give({ session, waiters, ahead }: Fetch, page: Page | undefined): void {
     if (waiters.size === 0) return;
     if (page !== undefined) {
       // Before anybody is given this one: writing it takes as long as reading the next.

@@ -9,13 +9,12 @@ import { begin } from '../event/cursor.ts';
 import type { RequestedCursor } from '../event/cursor.ts';
 import { START } from '../event/sequence.ts';
 import type { Cursor } from '../event/sequence.ts';
-import type { Head, SessionState } from '../ledger/ledger.ts';
+import type { Head, Page, SessionState } from '../ledger/ledger.ts';
 import type { EndReason } from '../sse/frame.ts';
 import type { Writer } from '../sse/writer.ts';
 import type { HeadCheck, Known, Watched } from './head-check.ts';
 import { Intake } from './intake.ts';
 import type { RoomsObserver } from './observer.ts';
-import type { CutPage } from './page-cache.ts';
 import { Deliveries } from './deliveries.ts';
 import type { Terms } from './permit.ts';
 import type { Answer, Ask, Replay } from './replay.ts';
@@ -156,7 +155,7 @@ export class Room implements Source, Watched {
     return this.#intake.tail.read(cursor);
   }
 
-  find(cursor: Cursor): CutPage | undefined {
+  find(cursor: Cursor): Page | undefined {
     return this.#shared.replay.find(this.session, cursor, this.#intake.tail.start);
   }
 

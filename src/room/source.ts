@@ -2,9 +2,8 @@
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { Cursor } from '../event/sequence.ts';
-import type { Head } from '../ledger/ledger.ts';
+import type { Head, Page } from '../ledger/ledger.ts';
 import type { EndReason } from '../sse/frame.ts';
-import type { CutPage } from './page-cache.ts';
 import type { Answer, Ask } from './replay.ts';
 import type { Slice } from './tail.ts';
 
@@ -14,7 +13,7 @@ export interface Source {
   /** Frames from the room's tail. */
   read(cursor: Cursor): Slice | undefined;
   /** A page that is at hand, or a wait for one. */
-  find(cursor: Cursor): CutPage | undefined;
+  find(cursor: Cursor): Page | undefined;
   ask(cursor: Cursor, done: (answer: Answer) => void): Ask;
   /** Why a reader at `cursor` has nothing more to expect, if so. */
   over(cursor: Cursor): EndReason | undefined;

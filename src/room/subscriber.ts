@@ -4,11 +4,10 @@ import { limits } from '../base/limits.ts';
 import { detach } from '../base/service.ts';
 import type { ResetReason } from '../event/cursor.ts';
 import type { Cursor } from '../event/sequence.ts';
-import type { Head } from '../ledger/ledger.ts';
+import type { Head, Page } from '../ledger/ledger.ts';
 import * as frame from '../sse/frame.ts';
 import type { Writer } from '../sse/writer.ts';
 import { readPage } from './page-cache.ts';
-import type { CutPage } from './page-cache.ts';
 import { Permit, expirySecond, hasBegun } from './permit.ts';
 import type { Terms } from './permit.ts';
 import { Progress } from './progress.ts';
@@ -129,7 +128,7 @@ export class Subscriber {
     this.#react('close');
   }
 
-  #react(stimulus: Stimulus, page?: CutPage): void {
+  #react(stimulus: Stimulus, page?: Page): void {
     const reaction = reactions[this.#state][stimulus];
     if (reaction === 'pump') return this.#guarded(() => this.#read(page));
     if (reaction === this.#state) return;
@@ -147,7 +146,7 @@ export class Subscriber {
   }
 
   /** Who is behind reads piece after piece: one system call for all that it may take. */
-  #catchUp(stimulus: 'drain' | 'page', page?: CutPage): void {
+  #catchUp(stimulus: 'drain' | 'page', page?: Page): void {
     this.#writer.cork();
     this.#react(stimulus, page);
     this.#writer.uncork();
@@ -165,7 +164,7 @@ export class Subscriber {
   }
 
   /** Reads until there is no more, no history at hand, no space in the socket, or an end. */
-  #read(given: CutPage | undefined): void {
+  #read(given: Page | undefined): void {
     const source = this.#source;
     let page = given;
     if (hasBegun(this.#expirySecond, source.sweep) && this.#permit.hasExpired) return this.#deny('expired');

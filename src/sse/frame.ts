@@ -47,24 +47,6 @@ export function frameEnds(frames: Buffer): number[] {
   return ends;
 }
 
-/** Where to cut a buffer of frames from `from` so that the piece has about `size` bytes and ends between frames. */
-export function pieceEnd(frames: Buffer, from: number, size: number): number {
-  if (frames.length - from <= size) return frames.length;
-  // Never before `from`: a negative offset would count from the end of the buffer.
-  const latest = Math.max(from, from + size - eventLayout.close.length);
-  const before = frames.lastIndexOf(eventLayout.close, latest);
-  if (before >= from) return before + eventLayout.close.length;
-  const behind = frames.indexOf(eventLayout.close, latest);
-  return behind < 0 ? frames.length : behind + eventLayout.close.length;
-}
-
-/** The sequence of the last frame that ends at `end`: its `id:` line is the last one before there. */
-export function lastSequence(frames: Buffer, end: number): number {
-  const close = frames.lastIndexOf(eventLayout.close, end - eventLayout.close.length - 1);
-  const start = (close < 0 ? 0 : close + eventLayout.close.length) + eventLayout.open.length;
-  return Number(frames.toString('latin1', start, frames.indexOf(10, start)));
-}
-
 const named = (event: string, id: Cursor, data: object, retryMs?: number): string =>
   `event: ${event}\n${retryMs === undefined ? '' : `retry: ${retryMs}\n`}id: ${id}\ndata: ${JSON.stringify(data)}\n\n`;
 

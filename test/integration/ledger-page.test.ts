@@ -12,7 +12,7 @@ import type { PostgresLedger } from '../../src/ledger/postgres-ledger.ts';
 import { readHistory, readPage } from '../../src/ledger/read.ts';
 import { eventFrame, eventLayout } from '../../src/sse/frame.ts';
 import { jsonText } from '../support/json-texts.ts';
-import { anEvent, countTo, openLedger, storedRows, withSql } from '../support/ledger.ts';
+import { anEvent, countTo, openLedger, storedRows, textOf, withSql } from '../support/ledger.ts';
 import { freshDatabase } from '../support/services.ts';
 import type { FreshDatabase } from '../support/services.ts';
 import { eventually } from '../support/waits.ts';
@@ -127,7 +127,7 @@ describe('an event', () => {
               return eventFrame(sequence, envelope({ sequence, at, ...fence, type: event.type, data: event.data }));
             });
             const page = await ledger.page(session, cursor, end, eventLayout);
-            expect(page.bytes.toString()).toBe(frames.join(''));
+            expect(textOf(page)).toBe(frames.join(''));
             const history = await ledger.history(session, { after: cursor, limit: 100 });
             expect(
               history.events.map((text, index) => eventFrame((outcome.first + index) as typeof outcome.first, text)),
@@ -166,7 +166,7 @@ describe('a page', () => {
     await fill(session, 3, limits.pageBytes * 2);
     const page = await ledger.page(session, toCursor(1), end, eventLayout);
     expect(page).toMatchObject({ after: 1, last: 2, cut: 'bytes' });
-    expect(page.bytes.length).toBeGreaterThan(limits.pageBytes * 2);
+    expect(page.bytes).toBeGreaterThan(limits.pageBytes * 2);
   });
 
   it('of a thousand events of 1 MiB fetches one of them', async () => {
@@ -197,17 +197,49 @@ describe('a page', () => {
     expect(await ledger.page(session, toCursor(4), end, eventLayout)).toMatchObject({ last: 10, cut: 'end' });
   });
 
-  it('keeps little more alive than itself', async () => {
+  it('keeps little more alive than itself, where the driver hands over views of what a socket gave it [I6]', async () => {
+    const chunk = Buffer.alloc(limits.pieceBytes);
+    const [text, one] = [chunk.subarray(100, 400), Buffer.from('1')];
+    const sql = (() => ({ raw: () => Promise.resolve([[text, one, one, one]]) })) as unknown as Sql;
+    const { pieces } = await readPage(sql, 'any', START, toCursor(1), eventLayout);
+    expect(pieces.map(({ bytes }) => bytes.equals(text) && bytes.buffer !== chunk.buffer)).toEqual([true]);
+  });
+
+  it('comes in pieces of whole frames that follow one another, each with little else in its memory [I6]', async () => {
     const session = await aSession();
-    await fill(session, 3, 20);
+    await fill(session, 1_000, 500);
     const page = await ledger.page(session, START, end, eventLayout);
-    expect(page.bytes.buffer.byteLength).toBeLessThanOrEqual(Math.max(page.bytes.length * 2, 8_192));
+    expect(page.pieces.length).toBeGreaterThan(5);
+    let last = page.after;
+    for (const piece of page.pieces) {
+      expect(piece.after).toBe(last);
+      const frames = piece.bytes.toString().split('\n\n').slice(0, -1);
+      expect(frames.map((frame) => Number(/^id: (\d+)\n/.exec(frame)?.[1]))).toEqual(
+        countTo(piece.last - piece.after).map((count) => piece.after + count),
+      );
+      expect(piece.bytes.length).toBeLessThan(limits.pieceBytes * 1.1);
+      expect(piece.bytes.buffer.byteLength).toBeLessThan(piece.bytes.length + 100);
+      last = piece.last;
+    }
+    expect(last).toBe(page.last);
+    expect(textOf(page)).toHaveLength(page.bytes);
+  });
+
+  it('has a piece for an event that is larger than one, however small those before it are', async () => {
+    const session = await aSession();
+    const data = (bytes: number) => anEvent(JSON.stringify('x'.repeat(bytes)));
+    await ledger.append({ session, events: [data(1), data(limits.pieceBytes * 3), data(1)] });
+    const { pieces } = await ledger.page(session, START, end, eventLayout);
+    expect(pieces.map((piece) => [piece.after, piece.last])).toEqual([
+      [0, 1],
+      [1, 3],
+    ]);
   });
 
   it('yields nothing of another session (frontmcp GHSA-84j6-jc92-77jm)', async () => {
     const [one, other] = [await aSession(), await aSession()];
     await fill(one, 5, 20);
-    expect((await ledger.page(other, START, end, eventLayout)).bytes).toHaveLength(0);
+    expect((await ledger.page(other, START, end, eventLayout)).pieces).toEqual([]);
     expect((await ledger.history(other, { limit: 10 })).events).toEqual([]);
   });
 });

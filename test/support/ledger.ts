@@ -7,7 +7,7 @@ import type { Sql } from '../../src/db/postgres.ts';
 import type { NewEvent } from '../../src/event/event.ts';
 import { START, toCursor } from '../../src/event/sequence.ts';
 import type { Cursor } from '../../src/event/sequence.ts';
-import type { Outcome } from '../../src/ledger/ledger.ts';
+import type { Outcome, Page } from '../../src/ledger/ledger.ts';
 import { createLedger } from '../../src/ledger/postgres-ledger.ts';
 import type { LedgerBounds, PostgresLedger } from '../../src/ledger/postgres-ledger.ts';
 import { sessionWork } from '../../src/turn/session-work.ts';
@@ -66,6 +66,8 @@ export const storedRows = (url: string, session: string): Promise<StoredRow[]> =
         from ledgerline.event where session = ${session}::text order by sequence`,
   );
 
+export const textOf = (page: Page): string => page.pieces.map(({ bytes }) => bytes.toString()).join('');
+
 /** All of a session, page by page, as the envelopes' values. */
 export async function readAll(ledger: PostgresLedger, session: string): Promise<{ sequence: number; data: unknown }[]> {
   const layout = { open: '', middle: ' ', close: '\n' };
@@ -74,7 +76,7 @@ export async function readAll(ledger: PostgresLedger, session: string): Promise<
   for (;;) {
     const page = await ledger.page(session, cursor, toCursor(Number.MAX_SAFE_INTEGER), layout);
     if (page.last === cursor) break;
-    lines.push(...page.bytes.toString().trimEnd().split('\n'));
+    lines.push(...textOf(page).trimEnd().split('\n'));
     cursor = page.last;
   }
   return lines.map((line) => JSON.parse(line.slice(line.indexOf(' '))) as { sequence: number; data: unknown });

@@ -6,7 +6,7 @@ import { envelope } from '../../src/event/event.ts';
 import type { StoredEvent } from '../../src/event/event.ts';
 import { START, after, next, plus, toCursor } from '../../src/event/sequence.ts';
 import type { Cursor } from '../../src/event/sequence.ts';
-import type { Head, Ledger, Page, SessionState } from '../../src/ledger/ledger.ts';
+import type { Head, Ledger, Page, Piece, SessionState } from '../../src/ledger/ledger.ts';
 import { eventFrame } from '../../src/sse/frame.ts';
 
 interface StoredSession {
@@ -56,20 +56,27 @@ export function memoryLedger(): MemoryLedger {
     const before = (events[0]?.sequence ?? 1) - 1;
     // As Postgres does: where the lowest are gone there is no page.
     const rows = from < before ? [] : events.slice(from - before, Math.max(0, to - before));
-    const frames: Buffer[] = [];
+    const pieces: Piece[] = [];
+    let frames: Buffer[] = [];
     let bytes = 0;
     let last = from;
     let cut: Page['cut'] = 'end';
+    const endPiece = (): void => {
+      pieces.push({ after: pieces.at(-1)?.last ?? from, last, bytes: Buffer.concat(frames) });
+      frames = [];
+    };
     for (const event of rows) {
       const frame = Buffer.from(frameOf(event));
-      if (frames.length > 0 && bytes + frame.length > limits.pageBytes) cut = 'bytes';
-      else if (frames.length === limits.pageRows) cut = 'rows';
+      if (bytes > 0 && bytes + frame.length > limits.pageBytes) cut = 'bytes';
+      else if (last - from === limits.pageRows) cut = 'rows';
       if (cut !== 'end') break;
       frames.push(frame);
       bytes += frame.length;
       last = after(event.sequence);
+      if (Math.floor(bytes / limits.pieceBytes) > pieces.length) endPiece();
     }
-    return { after: from, last, cut, bytes: Buffer.concat(frames) };
+    if (frames.length > 0) endPiece();
+    return { after: from, last, cut, bytes, pieces };
   }
 
   const ledger: MemoryLedger = {
