@@ -49,7 +49,7 @@ export function localBus(options: { log: Log; metrics: Metrics }): Bus {
     publish(session, broadcast) {
       if (isStopped) return;
       soon(() => tell(listeners.get(session) ?? [], broadcast));
-      metrics.broadcasts.inc({ kind: broadcast.kind === 'head' ? 'head' : broadcast.frames ? 'frames' : 'range' });
+      metrics.broadcasts.count(broadcast.kind === 'head' ? 'head' : broadcast.frames ? 'frames' : 'range');
     },
     subscribe(session, listener) {
       // A listener of its own, so that the same function may listen twice and leave once.

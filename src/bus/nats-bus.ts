@@ -75,7 +75,7 @@ export function natsBus({ url, subjectRoot, log, metrics, clock }: NatsBusOption
     <Said>(decoded: (bytes: Uint8Array) => Said | undefined, listener: (said: Said) => void) =>
     (bytes: Uint8Array): void => {
       const said = decoded(bytes);
-      if (said === undefined) metrics.broadcasts.inc({ kind: 'foreign' });
+      if (said === undefined) metrics.broadcasts.count('foreign');
       else listener(said);
     };
 
@@ -192,7 +192,7 @@ export function natsBus({ url, subjectRoot, log, metrics, clock }: NatsBusOption
       } catch (thrown) {
         log.error({ err: toError(thrown), session }, 'a broadcast failed');
       }
-      metrics.broadcasts.inc({ kind });
+      metrics.broadcasts.count(kind);
     },
     subscribe: (session, listener) => want(subjectOf(subjectRoot, session), read(decode, listener)),
     wake(wake) {

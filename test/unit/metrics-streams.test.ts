@@ -1,6 +1,7 @@
 /** What is told of a stream: how often it waited for its socket, and, at its end, what it was given. */
 import { expect, test } from 'vitest';
 import { limits } from '../../src/base/limits.ts';
+import { createMetrics } from '../../src/base/metrics.ts';
 import { parseQueryCursor } from '../../src/event/cursor.ts';
 import type { Left } from '../../src/room/room.ts';
 import { fakeWriter } from '../support/fake-writer.ts';
@@ -60,4 +61,19 @@ test('a jump of the cursor is no event that was given', async () => {
   cut();
   expect(left).toEqual([{ reason: 'disconnected', cursor: 4, events: 14, bytes: expect.any(Number) as number }]);
   await world.rooms.stop();
+});
+
+test('broadcasts are counted by how they went, whenever and however often they are asked for', async () => {
+  const metrics = createMetrics();
+  const counted = async (): Promise<string[]> =>
+    (await metrics.registry.metrics()).split('\n').filter((line) => line.startsWith('ledgerline_broadcasts_total{'));
+  expect(await counted()).toEqual([]);
+  for (const kind of ['frames', 'head', 'frames']) metrics.broadcasts.count(kind);
+  const [frames, head] = ['ledgerline_broadcasts_total{kind="frames"} 2', 'ledgerline_broadcasts_total{kind="head"} 1'];
+  expect([await counted(), await counted()]).toEqual([
+    [frames, head],
+    [frames, head],
+  ]);
+  metrics.broadcasts.count('head');
+  expect(await counted()).toEqual([frames, 'ledgerline_broadcasts_total{kind="head"} 2']);
 });
