@@ -4,7 +4,7 @@ import { limits } from '../base/limits.ts';
 import type { Metrics } from '../base/metrics.ts';
 import { START, after, before } from '../event/sequence.ts';
 import type { Cursor } from '../event/sequence.ts';
-import { frameEnds, frameOffset } from '../sse/frame.ts';
+import { beginsWith, frameEnds } from '../sse/frame.ts';
 import { classify } from './gap.ts';
 import { Held } from './held.ts';
 import type { EventsBroadcast, Repair } from './held.ts';
@@ -88,7 +88,7 @@ export class Intake {
     const { first, last, frames } = broadcast;
     const ends = frames === undefined ? [] : frameEnds(frames);
     // A broadcast is only a hint: one whose frames are not what it says counts as a range, and the ledger tells.
-    if (frames === undefined || ends.length !== last - before(first) || frameOffset(frames, first) !== 0) {
+    if (frames === undefined || ends.length !== last - before(first) || !beginsWith(frames, first)) {
       this.#options.metrics.repairs.inc({ cause: 'range' });
       return this.tail.restart(after(last));
     }

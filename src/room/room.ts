@@ -64,6 +64,8 @@ const nothing: Head = { head: START, floor: START, state: 'open' };
 const rank: Readonly<Record<SessionState, number>> = { open: 0, closed: 1, deleted: 2 };
 const resubscribe = { firstMs: 100, capMs: 5_000 };
 
+const tell = (subscriber: Subscriber): void => subscriber.news();
+
 export class Room implements Source, Watched {
   readonly session: string;
   readonly clock: Clock;
@@ -85,11 +87,8 @@ export class Room implements Source, Watched {
     this.#shared = shared;
     this.#onEmpty = onEmpty;
     this.#state = head.state;
-    const deliveries = new Deliveries({ ...shared, session, at: head.head });
-    this.sweep = new Sweep(this.subscribers, (subscriber) => subscriber.news(), shared.clock, {
-      began: () => deliveries.began(this.watermark),
-      ended: () => deliveries.ended(this.subscribers.size),
-    });
+    const deliveries = new Deliveries(this, head.head, shared);
+    this.sweep = new Sweep(this.subscribers, tell, shared.clock, deliveries);
     this.#intake = new Intake({
       at: head.head,
       budget: shared.budget,

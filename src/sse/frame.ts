@@ -19,19 +19,27 @@ export function eventFrame(sequence: Sequence, envelope: string): string {
  * cannot occur inside a frame, since a frame holds no empty line.
  */
 export function frameOffset(frames: Buffer, sequence: Sequence): number {
-  const start = `${eventLayout.open}${sequence}\n`;
-  if (beginsWith(frames, start)) return 0;
-  const found = frames.indexOf(`${eventLayout.close}${start}`);
+  if (beginsWith(frames, sequence)) return 0;
+  const found = frames.indexOf(`${eventLayout.close}${eventLayout.open}${sequence}\n`);
   return found < 0 ? -1 : found + eventLayout.close.length;
 }
 
-/** Byte by byte: a Buffer made for the comparison costs ten times as much [bench]. */
-function beginsWith(frames: Buffer, ascii: string): boolean {
-  for (let index = 0; index < ascii.length; index += 1) if (frames[index] !== ascii.charCodeAt(index)) return false;
-  return true;
-}
-
+const ZERO = 48;
 const LINE_FEED = 10;
+
+/** Whether a buffer of event frames begins with that of `sequence`: read digit by digit, as a room asks with every broadcast [bench]. */
+export function beginsWith(frames: Buffer, sequence: Sequence): boolean {
+  const { open } = eventLayout;
+  for (let index = 0; index < open.length; index += 1) if (frames[index] !== open.charCodeAt(index)) return false;
+  if (frames[open.length] === ZERO) return false;
+  let number = 0;
+  for (let at = open.length; at < frames.length; at += 1) {
+    const digit = (frames[at] ?? 0) - ZERO;
+    if (digit < 0 || digit > 9) return frames[at] === LINE_FEED && number === sequence;
+    number = number * 10 + digit;
+  }
+  return false;
+}
 
 /**
  * The offset at which each frame of a buffer of consecutive event frames ends; the last is short of the buffer when that ends inside a

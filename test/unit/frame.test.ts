@@ -130,4 +130,15 @@ describe('a buffer of frames', () => {
       }),
     );
   });
+
+  test('begins with the frame whose number it has in full, and with no other', () => {
+    const begins = (text: string, sequence: number): boolean =>
+      frame.beginsWith(Buffer.from(text), toSequence(sequence));
+    expect(begins('id: 120\ndata: {}\n\n', 120)).toBe(true);
+    expect(begins(`id: ${Number.MAX_SAFE_INTEGER}\n`, Number.MAX_SAFE_INTEGER)).toBe(true);
+    for (const other of [12, 1, 20, 1_200, 121]) expect(begins('id: 120\ndata: {}\n\n', other)).toBe(false);
+    for (const text of ['', 'id: ', 'id: 7', 'id: 07\n', 'id: 7 \n', 'id:7\n', 'data: 7\n', 'id: \n']) {
+      expect(begins(text, 7)).toBe(false);
+    }
+  });
 });

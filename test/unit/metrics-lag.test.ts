@@ -5,6 +5,7 @@ import { createMetrics } from '../../src/base/metrics.ts';
 import { createDatabaseClock } from '../../src/ledger/database-clock.ts';
 import { envelope, stampOf } from '../../src/event/event.ts';
 import { toCursor, toSequence } from '../../src/event/sequence.ts';
+import type { Cursor } from '../../src/event/sequence.ts';
 import { Deliveries } from '../../src/room/deliveries.ts';
 import { eventFrame } from '../../src/sse/frame.ts';
 import { manualClock } from '../support/manual-clock.ts';
@@ -20,9 +21,27 @@ const frames = (sequence: number, ms: number, data = '1'): Buffer =>
     ),
   );
 
-async function lags(deliver: (deliveries: Deliveries) => void): Promise<{ count: number; sum: number }> {
+interface Told {
+  heard(frames: Buffer | undefined): void;
+  began(watermark: Cursor): void;
+  ended(subscribers: number): void;
+}
+
+async function lags(deliver: (deliveries: Told) => void): Promise<{ count: number; sum: number }> {
   const metrics = createMetrics();
-  deliver(new Deliveries({ session: 's', at: toCursor(0), wall: () => noon + 250, log: silentLog, metrics }));
+  const room = { session: 's', watermark: toCursor(0), subscribers: { size: 0 } };
+  const deliveries = new Deliveries(room, toCursor(0), { wall: () => noon + 250, log: silentLog, metrics });
+  deliver({
+    heard: (heard) => deliveries.heard(heard),
+    began(watermark) {
+      room.watermark = watermark;
+      deliveries.began();
+    },
+    ended(subscribers) {
+      room.subscribers.size = subscribers;
+      deliveries.ended();
+    },
+  });
   const { values } = await metrics.streamLagSeconds.get();
   const of = (name: string): number =>
     values.find((each) => each.metricName === `ledgerline_stream_lag_seconds_${name}`)?.value ?? Number.NaN;
