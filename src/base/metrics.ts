@@ -1,30 +1,9 @@
 /** What an operator can count. Labels are closed sets: never a session, a token or an id. */
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
-import type { CounterConfiguration, LabelValues } from 'prom-client';
+import { Tally } from './tally.ts';
 
 const seconds = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10];
 const powers = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
-
-/**
- * A counter of one label for what happens with every event: prom-client makes a text of the labels each time and looks it up, which in a
- * room of one reader costs as much as its write does beside the system call [bench]. It is told when somebody asks.
- */
-function lateCounter<Label extends string>(config: CounterConfiguration<Label> & { readonly label: Label }) {
-  const { label, ...rest } = config;
-  const counted = new Map<string, number>();
-  const counter = new Counter({
-    ...rest,
-    labelNames: [label],
-    collect() {
-      for (const [value, count] of counted) this.inc({ [label]: value } as LabelValues<Label>, count);
-      counted.clear();
-    },
-  });
-  return {
-    get: () => counter.get(),
-    count: (value: string) => void counted.set(value, (counted.get(value) ?? 0) + 1),
-  };
-}
 
 /** One set for each gateway, so that two in one process (tests) do not add up. */
 export function createMetrics() {
@@ -32,7 +11,7 @@ export function createMetrics() {
   const registers = [registry];
   return {
     registry,
-    appends: new Counter({
+    appends: new Tally({
       name: 'ledgerline_appends_total',
       help: 'Appends by outcome',
       labelNames: ['outcome'],
@@ -107,10 +86,10 @@ export function createMetrics() {
       help: 'Queries for the heads of open rooms',
       registers,
     }),
-    broadcasts: lateCounter({
+    broadcasts: new Tally({
       name: 'ledgerline_broadcasts_total',
       help: 'Broadcasts after a commit, by how they went',
-      label: 'kind',
+      labelNames: ['kind'],
       registers,
     }),
     streamEnds: new Counter({
@@ -197,7 +176,7 @@ export function createMetrics() {
       labelNames: ['code'],
       registers,
     }),
-    requests: new Counter({
+    requests: new Tally({
       name: 'ledgerline_requests_total',
       help: 'Requests by route and status',
       labelNames: ['route', 'status'],

@@ -123,7 +123,7 @@ function begin({ isDraining }: Observer, c: AppContext, route: string): Notes {
 function finish({ log, metrics, clock }: Observer, c: AppContext, notes: Notes, answer: Response, startedMs: number) {
   if (answer !== RESPONSE_ALREADY_SENT) complete(answer.headers, notes.headers.byName);
   const { requestId, route, session, traceId, facts, status = answer.status } = notes;
-  metrics.requests.inc({ route, status: String(status) });
+  metrics.requests.count(route, String(status));
   const level = quiet.has(route) ? 'debug' : 'info';
   if (!log.isLevelEnabled(level)) return;
   const ms = Math.round((clock.now() - startedMs) * 100) / 100;

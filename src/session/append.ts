@@ -27,10 +27,10 @@ export async function append(dependencies: AppendDependencies, request: AppendRe
   try {
     outcome = await ledger.append(request);
   } catch (thrown) {
-    metrics.appends.inc({ outcome: thrown instanceof LedgerlineError ? thrown.code : 'internal' });
+    metrics.appends.count(thrown instanceof LedgerlineError ? thrown.code : 'internal');
     throw thrown;
   }
-  metrics.appends.inc({ outcome: outcome.kind });
+  metrics.appends.count(outcome.kind);
   if (outcome.kind === 'fenced') metrics.fencedWrites.inc();
   if (outcome.kind !== 'appended') return outcome;
   metrics.appendSeconds.observe((clock.now() - startedMs) / 1_000);
