@@ -41,7 +41,12 @@ function created(c: AppContext, notes: Notes, text: string): Response {
   const outgoing = c.env.outgoing as ServerResponse;
   const length = String(text.length);
   outgoing.writeHead(201, [...notes.headers.inARow, 'Content-Type', 'application/json', 'Content-Length', length]);
-  outgoing.end(text, 'latin1');
+  // What is given to `end` goes out with an empty piece behind it, as a list: in the system and before it costs more than one
+  // piece does [bench].
+  outgoing.socket?.cork();
+  outgoing.write(text, 'latin1');
+  outgoing.socket?.uncork();
+  outgoing.end();
   notes.status = 201;
   return RESPONSE_ALREADY_SENT;
 }
