@@ -5,6 +5,7 @@ import type { Revocations } from '../access/revocations.ts';
 import { LedgerlineError, toError } from '../base/errors.ts';
 import { internalCredential } from './auth.ts';
 import type { Credential } from './auth.ts';
+import { headerOf } from './context.ts';
 import type { AppContext } from './context.ts';
 import { PASS_COOKIE, TOKEN_COOKIE, cookieText, readCookie } from './cookie.ts';
 import type { CookieRules } from './cookie.ts';
@@ -43,7 +44,7 @@ export function keyAuthentication(key: string): Authenticate {
   };
   return (c) => {
     try {
-      if (isAccepted(c.req.header('authorization') ?? '')) return internalCredential;
+      if (isAccepted(headerOf(c, 'authorization') ?? '')) return internalCredential;
       throw new LedgerlineError('unauthorized', 'this is not the internal key');
     } catch (thrown) {
       return Promise.reject(toError(thrown));

@@ -4,6 +4,7 @@ import { LedgerlineError } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
 import { parseJson, shaped } from '../event/json-body.ts';
 import { checkBody } from '../event/slice.ts';
+import { headerOf } from './context.ts';
 import type { AppContext } from './context.ts';
 
 type BodyLimit = 'appendBodyBytes' | 'bodyBytes';
@@ -19,7 +20,7 @@ export type ReadJsonBody = (c: AppContext, limit: BodyLimit) => Promise<Buffer>;
 export function createBodyReader(): ReadJsonBody {
   const held: Held = { bytes: 0 };
   return (c, limit) => {
-    requireJson(c.req.header('content-type'), c.req.header('content-encoding'));
+    requireJson(headerOf(c, 'content-type'), headerOf(c, 'content-encoding'));
     return readBody(c.env.incoming, limit, held);
   };
 }
@@ -48,8 +49,8 @@ interface Held {
 /** Lines of JSON in UTF-8, not compressed. */
 export function isNdjson(c: AppContext): boolean {
   const isNdjsonType = /^application\/x-ndjson *(?:; *charset="?utf-8"? *)?;?$/i;
-  if (!isNdjsonType.test(c.req.header('content-type') ?? '')) return false;
-  requireIdentity(c.req.header('content-encoding'));
+  if (!isNdjsonType.test(headerOf(c, 'content-type') ?? '')) return false;
+  requireIdentity(headerOf(c, 'content-encoding'));
   return true;
 }
 

@@ -35,4 +35,13 @@ export interface AppEnvironment {
 
 export type App = Hono<AppEnvironment>;
 export type AppContext = Context<AppEnvironment>;
+/**
+ * A header of the request, by its name in small letters, for what is asked of every request: out of what Node has read anyway.
+ * Hono's own look-up checks the name and the value by patterns each time [bench]. Several of one name are joined, by either.
+ */
+export function headerOf(c: AppContext, name: string): string | undefined {
+  const value = c.env.incoming.headers[name];
+  return Array.isArray(value) ? value.join(', ') : value;
+}
+
 export type Handler = (c: AppContext) => Response | Promise<Response>;

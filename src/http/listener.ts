@@ -89,6 +89,8 @@ function http1Server(options: ListenerOptions): Graceful {
       requestTimeout: limits.requestTimeoutMs,
       keepAliveTimeout: limits.keepAliveMs,
       maxHeaderSize: limits.headerBytes,
+      // Of two keys, or two types, none counts: by itself Node keeps the first and says nothing of the second.
+      joinDuplicateHeaders: true,
       // Finds peers that vanished without a word.
       keepAlive: true,
       keepAliveInitialDelay: limits.keepAliveMs,

@@ -7,6 +7,7 @@ import { LedgerlineError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import type { Metrics } from '../base/metrics.ts';
 import { readTraceparent, traceIdOf } from '../event/trace.ts';
+import { headerOf } from './context.ts';
 import type { AnswerHeaders, App, AppContext, Handler, Notes } from './context.ts';
 import { problem, told } from './problem.ts';
 
@@ -104,7 +105,7 @@ function surround(observer: Observer, refuse: Refuse, before: Before | undefined
 }
 
 function begin({ isDraining }: Observer, c: AppContext, route: string): Notes {
-  const traceparent = readTraceparent(c.req.header('traceparent'));
+  const traceparent = readTraceparent(headerOf(c, 'traceparent'));
   const isLeaving = isDraining() && c.env.incoming.httpVersionMajor === 1;
   const notes: Notes = {
     requestId: randomId(),

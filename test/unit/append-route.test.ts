@@ -1,5 +1,6 @@
 /** Every outcome of an append has its answer; a body that is refused reaches nobody. */
-import { afterEach, describe, expect, it } from 'vitest';
+import { Socket } from 'node:net';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { LedgerlineError } from '../../src/base/errors.ts';
 import { limits } from '../../src/base/limits.ts';
 import { toCursor, toSequence } from '../../src/event/sequence.ts';
@@ -95,6 +96,27 @@ describe('an append', () => {
       if (thrown instanceof Error) expect(lines()).toContain('hunter2');
       await gateway.stop();
     }
+  });
+
+  it('is answered in one piece, which is no list of pieces for the system', async () => {
+    gateway = await answering(appended);
+    const listed = vi.spyOn(Socket.prototype as unknown as { _writev: () => void }, '_writev');
+    const headers = { Authorization: authorization, 'Content-Length': String(body.length) };
+    const answer = await exchange(gateway.internalUrl, head('POST', path, headers) + body, (text) =>
+      text.endsWith('{"first":42,"last":42}'),
+    );
+    expect(answer).toMatch(/^HTTP\/1.1 201 /);
+    expect(listed).not.toHaveBeenCalled();
+    listed.mockRestore();
+  });
+
+  it('of two keys is refused, though the first is right', async () => {
+    gateway = await answering(appended);
+    const withOne = head('POST', path, { Authorization: authorization, 'Content-Length': String(body.length) });
+    const request = withOne.replace('\r\n\r\n', `\r\nauthorization: Bearer another\r\n\r\n`) + body;
+    const answer = await exchange(gateway.internalUrl, request, (text) => text.includes('}'));
+    expect(answer).toMatch(/^HTTP\/1.1 401 /);
+    expect(gateway.appends).toEqual([]);
   });
 
   it('is logged in one line, without its key or its payload', async () => {

@@ -94,7 +94,7 @@ describe('a token', () => {
 });
 
 const asking = (authorization: string | undefined): AppContext =>
-  ({ req: { header: () => authorization } }) as unknown as AppContext;
+  ({ env: { incoming: { headers: { authorization } } } }) as unknown as AppContext;
 
 describe('the internal key', () => {
   it('opens every session and scope', async () => {

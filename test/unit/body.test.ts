@@ -13,7 +13,7 @@ const chunksOfABody = limits.appendBodyBytes / chunk.length;
 
 function request(): { c: AppContext; incoming: PassThrough } {
   const incoming = Object.assign(new PassThrough(), { headers: {} });
-  return { incoming, c: { req: { header: () => undefined }, env: { incoming } } as unknown as AppContext };
+  return { incoming, c: { env: { incoming } } as unknown as AppContext };
 }
 
 describe('bodies on their way', () => {
