@@ -4,8 +4,8 @@ import type { CounterConfiguration } from 'prom-client';
 import { assert } from './assert.ts';
 
 /**
- * prom-client's own way makes a text of the labels each time and checks their names: 0.3 to 0.6 µs on a quiet machine, three times in
- * an append, where a look-up of texts that are there anyway does [bench].
+ * prom-client's own way makes a text of the labels each time and checks their names: 220 to 390 ns of the hottest code, three times in
+ * an append, where to look up texts that are there anyway is 40 [bench].
  */
 export class Tally<Label extends string> extends Counter<Label> {
   readonly #labels: readonly Label[];

@@ -54,10 +54,17 @@ export function encode(broadcast: Broadcast, maxBytes: number): Message {
   if (broadcast.kind === 'head') return { bytes: Buffer.from('1 head\n'), carried: 'head' };
   const { first, last, frames } = broadcast;
   if (frames !== undefined && frames.length > 0) {
-    const line = Buffer.from(`1 events ${first} ${last} ${frames.length}\n`);
-    if (line.length + frames.length <= maxBytes) return { bytes: Buffer.concat([line, frames]), carried: 'frames' };
+    const line = `1 events ${first} ${last} ${frames.length}\n`;
+    if (line.length + frames.length <= maxBytes) return { bytes: behind(line, frames), carried: 'frames' };
   }
   return { bytes: Buffer.from(`1 events ${first} ${last} 0\n`), carried: 'range' };
+}
+
+/** Written where they go, since it is done for each append; a line has no more bytes than characters. */
+function behind(line: string, frames: Buffer): Buffer {
+  const bytes = Buffer.allocUnsafe(line.length + frames.length);
+  frames.copy(bytes, bytes.write(line, 'latin1'));
+  return bytes;
 }
 
 /**
