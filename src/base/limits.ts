@@ -62,6 +62,10 @@ export const limits = {
   claimPollMs: 1_000,
   /** How soon it looks again for what is due and was held by somebody else. */
   claimAgainMs: 100,
+  /** A session whose turn cannot begin, for what is wrong with its rows, is tried again after this long. */
+  claimPutOffMs: 10_000,
+  /** Turns completed in one transaction; `groupBytes` bounds what they say last. */
+  completeTurns: 64,
   renewMs: 10_000,
   renewAttempts: 1_000,
   /** An attempt that could not renew for so long ends itself, before its lease does. */

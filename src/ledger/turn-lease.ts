@@ -1,56 +1,9 @@
-/** Leases on heads: taken by a claim, extended by a renewal, and found when they are over. */
+/** Leases on heads, which claims take: when the next can, extended by renewals, and found when they are over. */
 import { limits } from '../base/limits.ts';
 import type { Statements } from '../db/postgres.ts';
 import type { StopMode } from '../event/turn-state.ts';
 import { SEPARATOR, joinValues } from './append-text.ts';
 import type { AppendRequest } from './ledger.ts';
-
-export interface ClaimedHead {
-  readonly session: string;
-  readonly turn: string;
-  readonly fence: number;
-  /** The claim begins the turn. */
-  readonly isNew: boolean;
-  /** How long it was ready. */
-  readonly readyMs: number;
-}
-
-/**
- * Takes sessions that are due, the longest due first. Heads that somebody holds are passed by: whoever holds one makes it
- * ready again, or takes it. MATERIALIZED, because a LIMIT in a subquery may be run twice and then claims more than asked
- * for. The time is the statement's: a volatile clock could not walk the index.
- */
-export async function claimHeads(
-  tx: Statements,
-  claim: { readonly limit: number; readonly worker: string; readonly leaseMs: number },
-): Promise<ClaimedHead[]> {
-  const rows = await tx<{ session: string; turn: string; fence: number; is_new: boolean; ready_ms: number }[]>`
-    with due as materialized (
-      select h.session, h.turn_id, h.ready_at
-        from ledgerline.session_head h
-       where h.turn_state = 'ready' and h.due_at <= statement_timestamp()
-       order by h.due_at
-       limit ${claim.limit}::int
-         for no key update skip locked
-    )
-    update ledgerline.session_head h
-       set turn_state = 'running', turn_id = coalesce(h.turn_id, gen_random_uuid()::text), fence = h.fence + 1,
-           lease_until = clock_timestamp() + ${claim.leaseMs}::int * interval '1 millisecond',
-           worker_id = ${claim.worker}::text, ready_at = null, due_at = null
-      from due
-     where h.session = due.session
-    returning h.session, h.turn_id as turn, h.fence, due.turn_id is null as is_new,
-              extract(epoch from clock_timestamp() - due.ready_at)::float8 * 1000 as ready_ms`;
-  return rows
-    .map((row) => ({
-      session: row.session,
-      turn: row.turn,
-      fence: row.fence,
-      isNew: row.is_new,
-      readyMs: row.ready_ms,
-    }))
-    .toSorted((a, b) => (a.session < b.session ? -1 : 1));
-}
 
 /** In how many milliseconds the next session is due; undefined when none is ready. */
 export async function nextDueMs(sql: Statements): Promise<number | undefined> {

@@ -1,26 +1,37 @@
-/** The calls of `sql/0010_turn.sql`: an attempt begins, and a turn is completed, in one round trip each. */
+/** The calls of `sql/0011_turn_group.sql`: attempts begin, and turns are completed, many in one round trip. */
 import { limits } from '../base/limits.ts';
 import type { Statements } from '../db/postgres.ts';
 import { plus, toSequence } from '../event/sequence.ts';
-import {
-  NULL,
-  PAYLOAD_SEPARATOR,
-  SEPARATOR,
-  assertEvents,
-  joinPayloads,
-  joinTypes,
-  joinValues,
-} from './append-text.ts';
+import type { Traceparent } from '../event/trace.ts';
+import { NULL, assertSeparable, joinPayloads, joinTraces, joinTypes, joinValues } from './append-text.ts';
 import type { AppendRequest } from './ledger.ts';
 import { asStored } from './turn-head.ts';
 import type { Moved, TurnEvent } from './turn-head.ts';
-import type { ClaimedHead } from './turn-lease.ts';
 
-/** Of a turn that begins with its first attempt. */
-export interface NewTurn {
+/** What somebody asks for: at most `limit` turns; the rest is of those that begin with the claim. */
+export interface TurnClaim {
+  readonly worker: string;
+  readonly limit: number;
   readonly policy: string;
   readonly maxAttempts: number;
   readonly turnMs: number;
+}
+
+/** A session that was due, and what became of it. */
+export interface ClaimedHead {
+  /** For which of the claims, from 0. */
+  readonly claim: number;
+  readonly session: string;
+  readonly turn: string;
+  readonly fence: number;
+  /** The claim begins the turn. */
+  readonly isNew: boolean;
+  /** How long it was ready. */
+  readonly readyMs: number;
+  /** Undefined: it had nothing to do, and is idle; or it failed. */
+  readonly begun: BegunAttempt | undefined;
+  /** What kept it from beginning, if it was to begin apart from the others; it is put off. */
+  readonly failure: string | undefined;
 }
 
 /** An attempt at a turn as it begins. */
@@ -32,57 +43,104 @@ export interface BegunAttempt {
   /** `2026-11-30T04:00:00.000Z`, and how far off that is; below 0 if it has passed. */
   readonly deadline: string;
   readonly remainingMs: number;
-  /** The inputs as a JSON array of `{sequence, at, data, traceparent}`; `data` is a JSON text, `traceparent` may be null. */
-  readonly messages: string;
+  /** The inputs, in order. */
+  readonly messages: readonly StoredMessage[];
 }
 
+/** `data` is a JSON text. */
+export interface StoredMessage {
+  readonly sequence: number;
+  readonly at: string;
+  readonly data: string;
+  readonly traceparent: Traceparent | null;
+}
+
+interface HeadRow extends Omit<ClaimedHead, 'begun' | 'failure'> {
+  readonly begun: string | null;
+  readonly failure: string | null;
+}
+
+type Begun = Omit<BegunAttempt, 'moved'> & { readonly number: number; readonly at: string; readonly data: string };
+
 /**
- * Behind the claim's statement, whose lock is older than this one's snapshot. `started` is the event up to which try it is and its
- * inputs. Undefined: the session had nothing to do, and is idle.
+ * Takes sessions that are due, the longest due first and for the first who asks, and begins an attempt on each. `isApart`: one that cannot
+ * begin is put off, and keeps none of the others; without it an error of one is thrown.
  */
-export async function beginAttempt(
+export async function claimTurns(
   tx: Statements,
-  { session, turn, fence, isNew }: ClaimedHead,
-  { policy, maxAttempts, turnMs }: NewTurn,
-  started: TurnEvent,
-): Promise<BegunAttempt | undefined> {
-  assertEvents([started]);
-  const [row] = await tx<(Omit<BegunAttempt, 'moved'> & { number: number | null; at: string; told: string })[]>`
-    select a.number, a.at, a.told, a.attempts, a.max_attempts as "maxAttempts", a.deadline, a.remaining_ms as "remainingMs", a.messages
-      from ledgerline.begin_attempt(
-        ${session}::text, ${turn}::text, ${fence}::bigint, ${isNew}::boolean, ${policy}::text, ${maxAttempts}::int,
-        ${turnMs}::int * interval '1 millisecond', ${started.data}::text,
-        ${limits.turnInputs}::int, ${limits.turnInputBytes}::int) a`;
-  if (row === undefined || row.number === null) return undefined;
-  const sequence = toSequence(row.number);
-  const events = [asStored(started, row.told)];
-  return { ...row, moved: { session, first: sequence, last: sequence, at: row.at, events } };
+  claims: readonly TurnClaim[],
+  how: { readonly leaseMs: number; readonly isApart: boolean },
+): Promise<ClaimedHead[]> {
+  const places = claims.flatMap(({ limit }, index) => Array.from({ length: limit }, () => index + 1));
+  // A name is any text, so it is in no list of commas.
+  const workers = JSON.stringify(claims.map(({ worker }) => worker));
+  const rows = await tx<HeadRow[]>`
+    select c.claim - 1 as claim, c.session, c.turn, c.attempt as fence, c.is_new as "isNew", c.ready_ms as "readyMs", c.begun, c.failure
+      from ledgerline.claim_turns(
+        string_to_array(${joinValues(places)}::text, ',')::int[],
+        array(select json_array_elements_text(${workers}::text::json)),
+        string_to_array(${joinValues(claims.map(({ policy }) => policy))}::text, ','),
+        string_to_array(${joinValues(claims.map(({ maxAttempts }) => maxAttempts))}::text, ',')::int[],
+        string_to_array(${joinValues(claims.map(({ turnMs }) => turnMs))}::text, ',')::bigint[],
+        ${how.leaseMs}::int * interval '1 millisecond', ${limits.turnInputs}::int, ${limits.turnInputBytes}::int,
+        ${how.isApart ? limits.claimPutOffMs : null}::int * interval '1 millisecond') c`;
+  return rows.map((row) => ({
+    ...row,
+    begun: row.begun === null ? undefined : toBegun(row, JSON.parse(row.begun) as Begun),
+    failure: row.failure ?? undefined,
+  }));
+}
+
+function toBegun({ session, turn, fence }: HeadRow, { number, at, data, ...begun }: Begun): BegunAttempt {
+  const sequence = toSequence(number);
+  const started = { type: 'turn.started', data, bytes: Buffer.byteLength(data), fence: { turn, attempt: fence } };
+  return { ...begun, moved: { session, first: sequence, last: sequence, at, events: [started] } };
+}
+
+/** An attempt that is to complete its turn. `events` are what it says last, and `turn.completed` up to its inputs. */
+export interface TurnCompletion extends NonNullable<AppendRequest['fence']> {
+  readonly session: string;
+  readonly events: readonly TurnEvent[];
+}
+
+export interface Completed {
+  readonly moved: Moved;
+  readonly isPending: boolean;
 }
 
 /**
- * Ends a turn as done if nothing about that needs judging. `events` are what the attempt says last, and `turn.completed` up to its inputs.
- * Undefined: nothing was done, because somebody holds the head, the attempt does not own it [I11], or a call was left open.
+ * Ends turns as done where nothing about that needs judging; of sessions that differ. Undefined: nothing was done for this one, because
+ * somebody holds the head, the attempt does not own it [I11], or a call was left open.
  */
-export async function completeTurn(
+export async function completeTurns(
   sql: Statements,
-  session: string,
-  { turn, attempt }: NonNullable<AppendRequest['fence']>,
-  events: readonly TurnEvent[],
-): Promise<{ readonly moved: Moved; readonly isPending: boolean } | undefined> {
-  assertEvents(events);
-  const traces = joinValues(events.map((event) => event.traceparent));
-  const [row] = await sql<{ first: number | null; at: string; told: string; isPending: boolean }[]>`
-    select c.first, c.at, c.told, c.is_pending as "isPending"
-      from ledgerline.complete_turn(
-        ${session}::text, ${turn}::text, ${attempt}::bigint,
-        string_to_array(${joinTypes(events)}::text, ${SEPARATOR}::text),
-        string_to_array(${joinPayloads(events)}::text, ${PAYLOAD_SEPARATOR}::text),
-        string_to_array(${traces}::text, ${SEPARATOR}::text, ${NULL}::text)) c`;
-  if (row === undefined || row.first === null) return undefined;
-  const first = toSequence(row.first);
-  const stored = events.map((event, index) => (index === events.length - 1 ? asStored(event, row.told) : event));
-  return {
-    moved: { session, first, last: plus(first, events.length - 1), at: row.at, events: stored },
-    isPending: row.isPending,
-  };
+  completions: readonly TurnCompletion[],
+): Promise<(Completed | undefined)[]> {
+  for (const { session, turn, attempt, events } of completions) {
+    assertSeparable({ session, fence: { turn, attempt }, events });
+  }
+  // Lists inside lists: those inside as in an append, and around them what its grammar excludes likewise.
+  const types = completions.map(({ events }) => joinTypes(events)).join(';');
+  const payloads = completions.map(({ events }) => joinPayloads(events)).join('\r');
+  const traces = completions.map(({ events }) => joinTraces(events) ?? NULL).join(';');
+  const rows = await sql<{ place: number; first: number; at: string; told: string; isPending: boolean }[]>`
+    select c.place, c.first, c.at, c.told, c.is_pending as "isPending"
+      from ledgerline.complete_turns(
+        string_to_array(${joinValues(completions.map(({ session }) => session))}::text, ','),
+        string_to_array(${joinValues(completions.map(({ turn }) => turn))}::text, ','),
+        string_to_array(${joinValues(completions.map(({ attempt }) => attempt))}::text, ',')::bigint[],
+        string_to_array(${types}::text, ';'), string_to_array(${payloads}::text, E'\\r'), string_to_array(${traces}::text, ';', '*')) c`;
+  const completed: (Completed | undefined)[] = completions.map(() => undefined);
+  for (const { place, first: number, at, told, isPending } of rows) {
+    const completion = completions[place - 1];
+    if (completion === undefined) continue;
+    const { session, events } = completion;
+    const first = toSequence(number);
+    const stored = events.map((event, index) => (index === events.length - 1 ? asStored(event, told) : event));
+    completed[place - 1] = {
+      moved: { session, first, last: plus(first, events.length - 1), at, events: stored },
+      isPending,
+    };
+  }
+  return completed;
 }

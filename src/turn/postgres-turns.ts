@@ -1,23 +1,17 @@
 /** The work half on Postgres: each operation one short transaction, on connections that none of the others can use up. */
-import { setMaxListeners } from 'node:events';
 import type { Clock } from '../base/clock.ts';
 import { createGate } from '../base/gate.ts';
 import { limits } from '../base/limits.ts';
 import type { Log } from '../base/log.ts';
 import type { Metrics } from '../base/metrics.ts';
 import { LedgerlineError } from '../base/errors.ts';
-import { detach } from '../base/service.ts';
 import type { Service } from '../base/service.ts';
 import type { Bus } from '../bus/bus.ts';
 import { createPool } from '../db/pool.ts';
 import type { Pool } from '../db/pool.ts';
-import { nextDueMs } from '../ledger/turn-lease.ts';
-import { claim } from './claim.ts';
-import type { Claimed } from './claim.ts';
 import { decide } from './decide.ts';
-import { attemptName } from './attempt-name.ts';
-import { createClaimGroup } from './claim-group.ts';
-import { createClaimWait } from './claim-wait.ts';
+import { createClaims } from './claims.ts';
+import { createCompletionGroup } from './completion-group.ts';
 import { acknowledge, rerun, retry } from './operate.ts';
 import { createRecovery } from './recover.ts';
 import { renew } from './renew.ts';
@@ -31,7 +25,7 @@ import { stop } from './stop.ts';
 import { createStatement, createTransact } from './transaction.ts';
 import type { Transact } from './transaction.ts';
 import { listActive, listAttention, readFigures } from './turn-list.ts';
-import type { Attempt, ClaimRequest, ClaimedTurn, Turns } from './turns.ts';
+import type { Turns } from './turns.ts';
 import { wait } from './wait.ts';
 
 /** The bounds that an operator or a test sets. */
@@ -106,11 +100,10 @@ export function createTurns(options: TurnsOptions): PostgresTurns {
     settling: owned,
     effects: counting((what, write) => inTurn(() => inEffects(what, write))),
   });
-  const claims = createClaimWait(bus, clock);
-  const claimGroup = createClaimGroup(claimAll);
-  const stopping = new AbortController();
-  setMaxListeners(0, stopping.signal); // each claim that waits
-  const claiming = new Set<Promise<unknown>>();
+  const claims = createClaims({ bus, clock, log, metrics, leaseMs: bounds.leaseMs, pool: work, transact, settle });
+  const completeInGroup = createCompletionGroup((completions) =>
+    settleAtOnce('finishing turns', (one) => complete(one, completions)),
+  );
   const recovery = createRecovery({
     pool: settling,
     transact: settle,
@@ -133,56 +126,6 @@ export function createTurns(options: TurnsOptions): PostgresTurns {
     await work.run('forgetting old turns', (sql) => forgetOld(sql, FORGET_ROWS));
   }
 
-  async function claimAll(requests: readonly ClaimRequest[]): Promise<readonly (readonly ClaimedTurn[])[]> {
-    if (stopping.signal.aborted) return requests.map(() => []); // they waited for others meanwhile
-    const begun: Attempt[] = [];
-    let claimed: Claimed;
-    try {
-      claimed = await transact('claiming turns', (one) => claim(one, requests, bounds.leaseMs, log, begun));
-    } catch (thrown) {
-      // The connection was lost around the commit: if that happened, nobody has the turns.
-      for (const attempt of begun) detach(giveBack(attempt), log, 'a turn that nobody got was not given back');
-      throw thrown;
-    }
-    for (const ms of claimed.readyMs) metrics.claimSeconds.observe(ms / 1_000);
-    for (const [index, { worker }] of requests.entries()) {
-      for (const turn of claimed.turns[index] ?? []) log.info({ ...attemptName(turn), worker }, 'turn claimed');
-    }
-    return claimed.turns;
-  }
-
-  /** Without this a try would be lost with the answer, and a turn that is tried but once would fail without any. */
-  async function giveBack(attempt: Attempt): Promise<void> {
-    try {
-      await settle('giving a turn back', (one) => release(one, attempt));
-    } catch (thrown) {
-      // It did not begin.
-      if (!(thrown instanceof LedgerlineError && thrown.code === 'fenced')) throw thrown;
-    }
-  }
-
-  async function claimOrWait(asked: ClaimRequest, signal?: AbortSignal): Promise<readonly ClaimedTurn[]> {
-    const until = clock.now() + asked.waitMs;
-    for (;;) {
-      // Before the look: what is said to be due while it lasts is not missed.
-      const woken = claims.listen();
-      try {
-        if (signal?.aborted === true || stopping.signal.aborted) return [];
-        const turns = await claimGroup.claim(asked, signal);
-        const leftMs = until - clock.now();
-        if (turns.length > 0 || leftMs <= 0) return turns;
-        const dueMs = await work.run('looking for the next turn', nextDueMs);
-        // What is due and was not taken is held by somebody else: without a pause all who wait would ask on and on.
-        await woken.until(Math.min(leftMs, dueMs === 0 ? limits.claimAgainMs : (dueMs ?? leftMs)), [
-          stopping.signal,
-          ...(signal ? [signal] : []),
-        ]);
-      } finally {
-        woken.leave();
-      }
-    }
-  }
-
   /** Counts what was refused because the attempt owns nothing any more. */
   function counting(run: Transact): Transact {
     return async (what, write) => {
@@ -203,10 +146,7 @@ export function createTurns(options: TurnsOptions): PostgresTurns {
         return Promise.resolve();
       },
       async stop() {
-        stopping.abort();
-        claims.stop();
-        await recovery.stop();
-        await Promise.allSettled(claiming);
+        await Promise.all([claims.stop(), recovery.stop()]);
         await Promise.all([work.close(1_000), settling.close(1_000), effects.close(1_000)]);
       },
     },
@@ -214,18 +154,12 @@ export function createTurns(options: TurnsOptions): PostgresTurns {
     recover: () => recovery.pass(),
 
     request: (message) => transact('storing a message', (one) => request(one, message, bounds)),
-    claim(asked, signal) {
-      const claimed = claimOrWait(asked, signal);
-      claiming.add(claimed);
-      return claimed.finally(() => claiming.delete(claimed));
-    },
+    claim: claims.claim,
     renew: (attempts) => renew({ pool: settling, clock, leaseMs: bounds.leaseMs }, attempts),
     steer: (attempt, after) => owned('steering a turn', (one) => steer(one, attempt, after)),
     async finish(attempt, outcome, events) {
-      const what = 'finishing a turn';
-      const completed =
-        outcome === 'completed' ? await settleAtOnce(what, (one) => complete(one, attempt, events)) : undefined;
-      return completed ?? owned(what, (one) => finish(one, attempt, outcome, events));
+      const completed = outcome === 'completed' ? await completeInGroup({ attempt, events }) : undefined;
+      return completed ?? owned('finishing a turn', (one) => finish(one, attempt, outcome, events));
     },
     fail: (attempt, error, isRetryable) =>
       owned('failing a turn', (one) => fail(one, attempt, error, isRetryable, clock.random())),

@@ -2,8 +2,8 @@
 import { limits } from '../base/limits.ts';
 import { toSequence } from '../event/sequence.ts';
 import type { Sequence } from '../event/sequence.ts';
-import type { Traceparent } from '../event/trace.ts';
 import type { Statements } from '../db/postgres.ts';
+import type { StoredMessage } from '../ledger/turn-stamp.ts';
 import type { Input } from './turns.ts';
 
 /**
@@ -89,14 +89,7 @@ export async function inputSequences(tx: Statements, session: string, turn: stri
   return ascending(rows);
 }
 
-interface InputRow {
-  readonly sequence: number;
-  readonly at: string;
-  readonly data: string;
-  readonly traceparent: Traceparent | null;
-}
-
-const toInput = ({ sequence, at, data, traceparent }: InputRow): Input => ({
+export const toInput = ({ sequence, at, data, traceparent }: StoredMessage): Input => ({
   sequence: toSequence(sequence),
   at,
   data,
@@ -105,7 +98,7 @@ const toInput = ({ sequence, at, data, traceparent }: InputRow): Input => ({
 
 /** The messages themselves, as they were stored. */
 export async function readInputs(tx: Statements, session: string, turn: string): Promise<Input[]> {
-  const rows = await tx<InputRow[]>`
+  const rows = await tx<StoredMessage[]>`
     select e.sequence, ledgerline.utc_text(e.created_at) as at, e.payload::text as data, e.traceparent
       from ledgerline.turn_request r
       join ledgerline.event e on e.session = r.session and e.sequence = r.sequence
@@ -113,6 +106,3 @@ export async function readInputs(tx: Statements, session: string, turn: string):
      order by e.sequence`;
   return rows.map(toInput);
 }
-
-/** The same out of what a beginning attempt is handed. */
-export const parseInputs = (messages: string): Input[] => (JSON.parse(messages) as InputRow[]).map(toInput);

@@ -2,7 +2,8 @@
 import { LedgerlineError } from '../base/errors.ts';
 import type { NewEvent } from '../event/event.ts';
 import type { TurnEvent } from '../ledger/turn-head.ts';
-import { completeTurn } from '../ledger/turn-stamp.ts';
+import { completeTurns } from '../ledger/turn-stamp.ts';
+import type { Completion } from './completion-group.ts';
 import { endCurrent } from './end.ts';
 import { retryCurrent, settleFailure } from './retry.ts';
 import type { Work } from './transaction.ts';
@@ -10,20 +11,23 @@ import { attemptEvent } from './turn-event.ts';
 import type { Attempt, Settled, TurnError } from './turns.ts';
 import { lockOwned, settledBefore } from './under-lock.ts';
 
-/** What nearly every turn comes to, in one statement; undefined: nothing was done, and `finish` judges. */
-export async function complete(
-  work: Work,
-  attempt: Attempt,
-  events: readonly NewEvent[],
-): Promise<Settled | undefined> {
-  const last = [...said(attempt, events), attemptEvent('turn.completed', attempt, {})];
-  const completed = await completeTurn(work.tx, attempt.session, attempt, last);
-  if (completed === undefined) return undefined;
-  const { moved, isPending } = completed;
-  work.stored(moved);
-  work.ended('done');
-  if (isPending) work.wake({ kind: 'ready', inMs: 0 });
-  return { state: isPending ? 'ready' : 'idle', status: 'done', sequence: moved.last };
+/** What nearly every turn comes to, for many in one statement; undefined: nothing was done, and `finish` judges. */
+export async function complete(work: Work, completions: readonly Completion[]): Promise<(Settled | undefined)[]> {
+  const completed = await completeTurns(
+    work.tx,
+    completions.map(({ attempt, events }) => ({
+      ...attempt,
+      events: [...said(attempt, events), attemptEvent('turn.completed', attempt, {})],
+    })),
+  );
+  return completed.map((one) => {
+    if (one === undefined) return undefined;
+    const { moved, isPending } = one;
+    work.stored(moved);
+    work.ended('done');
+    if (isPending) work.wake({ kind: 'ready', inMs: 0 });
+    return { state: isPending ? 'ready' : 'idle', status: 'done', sequence: moved.last };
+  });
 }
 
 /** An attempt's number is in what it says last: readers keep what it had written. */

@@ -17,7 +17,7 @@ const asking = (worker: string, limit = 1): ClaimRequest => ({
 /** A transaction that ends when it is told to, with one turn of the worker's name for each request. */
 function stage() {
   const flights: { readonly workers: readonly string[]; end(error?: Error): void }[] = [];
-  const group = createClaimGroup(
+  const claim = createClaimGroup(
     (requests) =>
       new Promise((resolve, reject) => {
         const workers = requests.map(({ worker }) => worker);
@@ -25,7 +25,7 @@ function stage() {
         flights.push({ workers, end: (error) => (error === undefined ? resolve(turns) : reject(error)) });
       }),
   );
-  return { flights, claim: group.claim };
+  return { flights, claim };
 }
 
 const settled = () => new Promise((resolve) => setImmediate(resolve));
