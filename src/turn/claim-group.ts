@@ -1,4 +1,5 @@
 /** Claims that come together are one transaction: each gets what it asked for, no more. */
+import type { Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import { createGroup } from './group.ts';
 import type { ClaimedTurn, ClaimRequest } from './turns.ts';
@@ -12,8 +13,9 @@ interface Asked {
 }
 
 /** One whose `signal` was aborted before its transaction began takes nothing. */
-export function createClaimGroup(claimAll: ClaimAll) {
+export function createClaimGroup(clock: Pick<Clock, 'soon'>, claimAll: ClaimAll) {
   const claim = createGroup<Asked, readonly ClaimedTurn[]>({
+    clock,
     most: limits.claimTurns,
     weigh: ({ request }) => request.limit,
     async fly(group) {

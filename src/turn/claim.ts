@@ -34,15 +34,18 @@ export async function claim(work: Work, requests: readonly ClaimRequest[], how: 
     how,
   );
   for (const { isNew, session, turn, fence } of heads) if (isNew) fresh.push({ session, turn, attempt: fence });
-  const decisions = await Promise.all(
-    heads.map((head) => (head.isNew ? [] : readDecisions(work.tx, head.session, head.turn))),
+  const goingOn = heads.filter(({ isNew }) => !isNew);
+  const decisions = new Map(
+    await Promise.all(
+      goingOn.map(async (head) => [head, await readDecisions(work.tx, head.session, head.turn)] as const),
+    ),
   );
   const turns = requests.map((): ClaimedTurn[] => []);
-  for (const [index, head] of heads.entries()) {
+  for (const head of heads) {
     const { session, begun, failure } = head;
     if (begun !== undefined) {
       work.stored(begun.moved);
-      turns[head.claim]?.push(toTurn(head, begun, decisions[index] ?? [], leaseMs));
+      turns[head.claim]?.push(toTurn(head, begun, decisions.get(head) ?? [], leaseMs));
     } else if (failure === undefined) log.error({ session }, 'a session was ready with nothing to do');
     else log.error({ session, failure }, 'a turn could not begin, and is put off');
   }

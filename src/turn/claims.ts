@@ -40,7 +40,7 @@ export interface Claims {
 
 export function createClaims({ bus, clock, log, metrics, leaseMs, pool, transact, settle }: ClaimsOptions): Claims {
   const waits = createClaimWait(bus, clock);
-  const claimGroup = createClaimGroup(claimAll);
+  const claimGroup = createClaimGroup(clock, claimAll);
   const stopping = new AbortController();
   setMaxListeners(0, stopping.signal); // each claim that waits
   const claiming = new Set<Promise<unknown>>();

@@ -1,4 +1,5 @@
 /** Turns that are completed together are one commit; one that cannot be fails alone. */
+import type { Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import type { NewEvent } from '../event/event.ts';
 import { bytesOf } from '../session/append.ts';
@@ -15,8 +16,9 @@ export interface Completion {
 export type CompleteAll = (completions: readonly Completion[]) => Promise<readonly (Settled | undefined)[]>;
 
 /** The second completion of a session needs judging, for the first may have done it. */
-export function createCompletionGroup(completeAll: CompleteAll) {
+export function createCompletionGroup(clock: Pick<Clock, 'soon'>, completeAll: CompleteAll) {
   return createGroup<Completion, Settled | undefined>({
+    clock,
     most: limits.groupBytes,
     weigh: ({ events }) => Math.max(bytesOf(events), limits.groupBytes / limits.completeTurns),
     async fly(group) {

@@ -1,7 +1,9 @@
-/** What is asked for while others are under way goes together in the next flight, as appends do. */
+/** What is asked for at the same time, or while others are under way, goes together in one flight, as appends do. */
+import type { Clock } from '../base/clock.ts';
 import { LedgerlineError } from '../base/errors.ts';
 
 export interface GroupOptions<Request, Answer> {
+  readonly clock: Pick<Clock, 'soon'>;
   /** How much of a flight it takes; a flight has at least one. */
   readonly weigh: (request: Request) => number;
   readonly most: number;
@@ -18,15 +20,23 @@ interface Waiting<Request, Answer> {
 /** Whoever comes behind would ask the same Postgres. */
 export const isAway = (thrown: unknown): boolean => thrown instanceof LedgerlineError && thrown.code === 'unavailable';
 
-/** One flight at a time: the first takes off at once, and whoever comes first goes first. */
-export function createGroup<Request, Answer>({ weigh, most, fly }: GroupOptions<Request, Answer>) {
+/**
+ * One flight at a time, and whoever comes first goes first. Each takes off a turn of the loop late: those whom one flight answered ask
+ * again together, and a flight costs both sides about the same whatever it carries [bench].
+ */
+export function createGroup<Request, Answer>({ clock, weigh, most, fly }: GroupOptions<Request, Answer>) {
   const waiting: Waiting<Request, Answer>[] = [];
   let isUnderWay = false;
 
   async function run(): Promise<void> {
     if (isUnderWay) return;
     isUnderWay = true;
-    for (let group = take(); group.length > 0; group = take()) await land(group);
+    for (;;) {
+      await new Promise<void>((resolve) => void clock.soon(resolve));
+      const group = take();
+      if (group.length === 0) break;
+      await land(group);
+    }
     isUnderWay = false;
   }
 

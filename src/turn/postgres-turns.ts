@@ -101,7 +101,7 @@ export function createTurns(options: TurnsOptions): PostgresTurns {
     effects: counting((what, write) => inTurn(() => inEffects(what, write))),
   });
   const claims = createClaims({ bus, clock, log, metrics, leaseMs: bounds.leaseMs, pool: work, transact, settle });
-  const completeInGroup = createCompletionGroup((completions) =>
+  const completeInGroup = createCompletionGroup(clock, (completions) =>
     settleAtOnce('finishing turns', (one) => complete(one, completions)),
   );
   const recovery = createRecovery({

@@ -239,7 +239,7 @@ test('a session that is ready with nothing to do is set right, and keeps no othe
 async function claimPages(sql: Sql): Promise<number> {
   let plan = '';
   const explaining = Object.assign(async (strings: TemplateStringsArray, ...values: never[]) => {
-    if (!strings[0]?.trimStart().startsWith('select c.claim')) return sql(strings, ...values);
+    if (strings[0]?.trimStart().startsWith('select c.claim') !== true) return sql(strings, ...values);
     const [first = '', ...rest] = strings;
     const text = [`explain (analyze, buffers, timing off, summary off) ${first}`, ...rest];
     const lines = await sql<{ 'QUERY PLAN': string }[]>(

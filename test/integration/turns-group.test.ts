@@ -34,7 +34,7 @@ test('turns that are completed together are one commit', async () => {
   const commits = await stage.sql(
     (sql) => sql`select distinct xmin::text from ledgerline.event where type = 'turn.completed'`,
   );
-  expect(commits).toHaveLength(2); // the first, and those that came meanwhile
+  expect(commits).toHaveLength(1);
 });
 
 test('each of them has its own events, whatever is in them', async () => {
@@ -160,13 +160,13 @@ test('a message that comes between the snapshot of a claim and its lock is not l
 
 test('a message that comes between the snapshot of a completion and its lock is not left with an idle session [I10]', async () => {
   const paused = await pausing();
-  const turns = await running(3);
-  const [first, second, third] = turns as [ClaimedTurn, ClaimedTurn, ClaimedTurn];
-  const blocker = await holdCommit(stage.url, second.session, 'pause');
-  const settled = Promise.all([first, second, third].map((turn) => finish(turn, paused)));
+  const turns = await running(2);
+  const [first, second] = turns as [ClaimedTurn, ClaimedTurn];
+  const blocker = await holdCommit(stage.url, first.session, 'pause');
+  const settled = Promise.all(turns.map((turn) => finish(turn, paused)));
   await blocker.met();
-  await stage.say(third.session, 'two');
+  await stage.say(second.session, 'two');
   await blocker.release();
-  expect((await settled).map(({ state }) => state)).toEqual(['idle', 'idle', 'ready']);
-  expect(await stage.claimOne()).toMatchObject({ session: third.session, inputs: [{ sequence: 3 }] });
+  expect((await settled).map(({ state }) => state)).toEqual(['idle', 'ready']);
+  expect(await stage.claimOne()).toMatchObject({ session: second.session, inputs: [{ sequence: 3 }] });
 });
