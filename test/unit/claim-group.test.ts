@@ -52,7 +52,7 @@ it('takes those that come in one turn of the loop together, and those that come 
 it('takes those whom the last answered, who ask again at once, with those who waited', async () => {
   const { flights, claim } = stage();
   const again = claim(asking('a')).then(async () => {
-    for (let turn = 0; turn < 10; turn += 1) await undefined; // as long as a worker's chain of promises is
+    for (let turn = 0; turn < 10; turn += 1) await Promise.resolve(); // as long as a worker's chain of promises is
     return claim(asking('again'));
   });
   await soon();
