@@ -25,7 +25,10 @@ export interface Claiming {
   readonly fresh: Attempt[];
 }
 
-/** One round trip, and those of BEGIN and COMMIT, however many claim and are claimed; one more where a turn goes on, for its decisions. */
+/**
+ * One round trip, and those of BEGIN and COMMIT, however many claim and are claimed; one more where a turn goes on, for its decisions. A
+ * turn that begins takes what is pending now, and never anything more: its inputs are the same at every attempt [I12].
+ */
 export async function claim(work: Work, requests: readonly ClaimRequest[], how: Claiming): Promise<Claimed> {
   const { leaseMs, log, fresh } = how;
   const heads = await claimTurns(
