@@ -6,7 +6,7 @@ export interface ProcessorTime {
   readonly stolen: number;
 }
 
-/** user, nice, system, idle, iowait, irq, softirq, steal [man: proc_stat(5)]; what follows is in user and nice already. */
+/** user, nice, system, idle, iowait, irq, softirq, steal [spec: proc_stat(5)]; what follows is in user and nice already. */
 const COUNTED = 8;
 
 /** Of /proc/stat; undefined when it is not that. */

@@ -210,14 +210,6 @@ export const limits = {
   busUnsentBytes: 32 * MiB,
   natsPingMs: 2_000,
   natsPingsOut: 2,
-
-  // the producer library
-  batchEvents: 50,
-  batchMs: 33,
-  /** The first batch over a stream is acknowledged within so long, or something between holds it back. */
-  streamProbeMs: 2_000,
-  /** A stream on which nothing is sent for so long ends; the next batch opens another. */
-  streamIdleMs: 5_000,
 } as const;
 
 assert(limits.payloadBytes < limits.appendBodyBytes, 'an append holds at least one of the largest events');
@@ -250,4 +242,3 @@ assert(limits.selfStopMs < limits.leaseMs, 'an attempt ends itself before anothe
 assert(limits.maxAttempts <= limits.totalAttempts, 'tries without progress are tries');
 assert(limits.stepBytes * 1.5 < limits.payloadBytes, 'a result fits the event that tells of it');
 assert(limits.toolMs < limits.stepMs, 'a tool that is late is told so before its connection is given up');
-assert(limits.batchEvents <= limits.eventsPerAppend, 'a batch fits one append');

@@ -1,6 +1,7 @@
 /** Every bound of appends that stream line by line; unit in the name; the rest is in `limits`. */
 import { assert } from './assert.ts';
 import { limits } from './limits.ts';
+import { producerLimits } from './producer-limits.ts';
 
 const KiB = 1024;
 const MiB = 1024 * KiB;
@@ -24,8 +25,11 @@ assert(
   'streams do not shut one another out',
 );
 assert(limits.syncMs * 2 < lineLimits.ingressIdleMs, 'who says something within every sync is not idle');
-assert(limits.streamIdleMs * 2 < lineLimits.ingressIdleMs, 'a producer ends an idle stream before its server does');
 assert(
-  lineLimits.rateWaitMs * 2 <= limits.streamProbeMs,
+  producerLimits.streamIdleMs * 2 < lineLimits.ingressIdleMs,
+  'a producer ends an idle stream before its server does',
+);
+assert(
+  lineLimits.rateWaitMs * 2 <= producerLimits.streamProbeMs,
   'a producer takes no wait for a proxy that holds its stream back',
 );

@@ -1,6 +1,6 @@
 /** Brings one batch after the other to the server: over a stream where one gets through, else in requests of their own. */
 import type { Timer } from '../base/clock.ts';
-import { limits } from '../base/limits.ts';
+import { producerLimits } from '../base/producer-limits.ts';
 import { deliver } from './delivery.ts';
 import type { DeliveryOptions } from './delivery.ts';
 import { openEventStream } from './event-stream.ts';
@@ -56,11 +56,11 @@ export function createCarrier({ producer, eventsUrl, counterUrl, delivery }: Car
       url.search = new URLSearchParams({ producer, sequence: String(counter + 1) }).toString();
       stream = openEventStream(url, delivery);
     }
-    const patienceMs = isProven ? delivery.timeoutMs : Math.min(limits.streamProbeMs, delivery.timeoutMs);
+    const patienceMs = isProven ? delivery.timeoutMs : Math.min(producerLimits.streamProbeMs, delivery.timeoutMs);
     const result = await stream.send(events, final, patienceMs);
     if (result.kind === 'stored') {
       isProven = true;
-      idle = clock.after(limits.streamIdleMs, endStream);
+      idle = clock.after(producerLimits.streamIdleMs, endStream);
     } else {
       stream = undefined;
     }

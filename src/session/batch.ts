@@ -3,6 +3,7 @@
  * their kind; whatever changes what a reader sees (a tool call, an approval, an end) takes all that waits along at once.
  */
 import { limits } from '../base/limits.ts';
+import { producerLimits } from '../base/producer-limits.ts';
 
 /** An event that waits for its batch. */
 export interface Waiting {
@@ -21,9 +22,9 @@ const ENVELOPE_BYTES = 1_024;
 export function leavesInMs(waiting: readonly Waiting[], nowMs: number): number | undefined {
   const [oldest] = waiting;
   if (oldest === undefined) return undefined;
-  const isFull = waiting.length >= limits.batchEvents || batchLength(waiting) < waiting.length;
+  const isFull = waiting.length >= producerLimits.batchEvents || batchLength(waiting) < waiting.length;
   if (isFull || waiting.some((event) => !event.isDelta)) return 0;
-  return Math.max(0, oldest.sinceMs + limits.batchMs - nowMs);
+  return Math.max(0, oldest.sinceMs + producerLimits.batchMs - nowMs);
 }
 
 /** How many of the first events one append takes: all that wait, within the ledger's limits on events and bytes. */

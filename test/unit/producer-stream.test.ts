@@ -2,7 +2,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
-import { limits } from '../../src/base/limits.ts';
+import { producerLimits } from '../../src/base/producer-limits.ts';
 import { createProducer } from '../../src/producer/producer.ts';
 import { manualClock } from '../support/manual-clock.ts';
 import { eventually } from '../support/waits.ts';
@@ -204,7 +204,7 @@ test('where nothing comes back at first, something holds it: it asks, and reques
   there.meet('nothing');
   const sent = there.send('a');
   await eventually('the stream is open', () => there.requests.length === 1);
-  await clock.advance(limits.streamProbeMs);
+  await clock.advance(producerLimits.streamProbeMs);
   expect(await sent).toEqual({ last: 1 });
   await there.send('b');
   expect(there.requests).toEqual(['stream from 1', 'GET', 'POST', 'POST']);
@@ -220,7 +220,7 @@ test('a part that the given up stream still had on its way is met as a repeat, a
   });
   const sent = there.send('a', 'b', 'c');
   await eventually('the stream is open', () => there.requests.length === 1);
-  await clock.advance(limits.streamProbeMs);
+  await clock.advance(producerLimits.streamProbeMs);
   expect(await sent).toEqual({ last: 3 });
   expect(there.stored).toEqual(['a', 'b', 'c']);
   expect(there.requests).toEqual(['stream from 1', 'GET', 'POST', 'GET', 'POST']);
@@ -230,7 +230,7 @@ test('a stream without events ends by itself, and the next batch opens another',
   const clock = manualClock();
   const there = scene({ clock });
   await there.send('a');
-  await clock.advance(limits.streamIdleMs);
+  await clock.advance(producerLimits.streamIdleMs);
   await there.send('b');
   expect(there.requests).toEqual(['stream from 1', 'stream from 2']);
   expect(there.stored).toEqual(['a', 'b']);

@@ -5,6 +5,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import type { Clock } from '../../src/base/clock.ts';
 import { limits } from '../../src/base/limits.ts';
+import { producerLimits } from '../../src/base/producer-limits.ts';
 import { parseRetryAfter } from '../../src/producer/delivery.ts';
 import { createProducer } from '../../src/producer/producer.ts';
 import type { ProducerError, ProducerOptions } from '../../src/producer/producer.ts';
@@ -113,7 +114,7 @@ describe('a batch', () => {
     for (const text of ['a', 'b', 'c']) await producer.append('text.delta', text);
     await vi.waitFor(() => expect(gateway.received).toHaveLength(1));
     expect(sizes(gateway)).toEqual([3]);
-    expect(time.slept).toEqual([limits.batchMs]);
+    expect(time.slept).toEqual([producerLimits.batchMs]);
   });
 
   test('of deltas leaves when there are 50, and takes what came meanwhile', async () => {
@@ -153,7 +154,7 @@ describe('a batch', () => {
     expect(time.slept).toEqual([]);
     await producer.append('mine', 'later', { isDelta: true });
     await vi.waitFor(() => expect(gateway.received).toHaveLength(2));
-    expect(time.slept).toEqual([limits.batchMs]);
+    expect(time.slept).toEqual([producerLimits.batchMs]);
   });
 
   test('stays within one request of 8 MiB and 1,000 events', async () => {

@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { LedgerlineError } from '../../src/base/errors.ts';
 import { limits } from '../../src/base/limits.ts';
+import { producerLimits } from '../../src/base/producer-limits.ts';
 import { toCursor, toSequence } from '../../src/event/sequence.ts';
 import type { AgentTurn } from '../../src/worker/agent-turn.ts';
 import { AgentError, TurnAborted } from '../../src/worker/define-agent.ts';
@@ -63,7 +64,7 @@ describe('a turn', () => {
       const [{ content, key, by, sequence }] = turn.inputs as [AgentTurn['inputs'][number]];
       await turn.append('text.delta', { message: 'm', text: [content, key, by, sequence, turn.tryNumber].join() });
     });
-    await world.clock.advance(limits.batchMs);
+    await world.clock.advance(producerLimits.batchMs);
     expect(world.told).toEqual([{ type: 'text.delta', data: { message: 'm', text: 'hello,k1,maya,1,1' } }]);
     expect(world.appends[0]).toMatchObject({
       session: 's1',
@@ -93,7 +94,7 @@ describe('a turn', () => {
       await turn.append('odd', 5, { isDelta: true });
     });
     expect(world.appends).toEqual([]);
-    await world.clock.advance(limits.batchMs);
+    await world.clock.advance(producerLimits.batchMs);
     more.open();
     await world.clock.settle();
     expect(world.appends.map(({ events }) => events.map(({ data }) => data))).toEqual([['1', '2'], ['3', '4'], ['5']]);

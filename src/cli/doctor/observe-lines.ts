@@ -1,7 +1,7 @@
 /** Opens a producer's stream of events, and sees whether a line is acknowledged while the request goes on. */
 import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
-import { limits } from '../../base/limits.ts';
+import { producerLimits } from '../../base/producer-limits.ts';
 import { bearer } from './call.ts';
 import type { Wire } from './call.ts';
 import type { LinesSeen } from './judge-lines.ts';
@@ -17,7 +17,7 @@ export interface Lines {
 export function observeLines({ clock, stop }: Wire, { url, key, session }: Lines): Promise<LinesSeen> {
   const address = new URL(`${url}/internal/sessions/${session}/events?producer=doctor&sequence=1`);
   // The library waits as long before it gives its stream up.
-  const waitedMs = limits.streamProbeMs;
+  const waitedMs = producerLimits.streamProbeMs;
   return new Promise((resolve) => {
     const sentMs = clock.now();
     const outgoing = (address.protocol === 'https:' ? requestHttps : requestHttp)(address, {
