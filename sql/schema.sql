@@ -796,15 +796,15 @@ begin
     raise exception using errcode = '22023', message = 'complete_turns: lists of unequal length';
   end if;
 
-  -- 1. Lock the heads that their attempts own and that nobody holds. Nothing that a lock guards is looked at in this
-  --    statement: its snapshot is older than the lock.
-  select array_agg(l.place), array_agg(l.last_sequence) into locked, locked_head
-    from (select u.place, h.last_sequence
-            from unnest(session_id, turn, attempt) with ordinality u (session, turn, attempt, place)
-            join ledgerline.session_head h
-              on h.session = u.session and h.turn_id = u.turn and h.fence = u.attempt
-           where h.turn_state = 'running' and h.state = 'open'
-             for no key update of h skip locked) l;
+  -- 1. Lock the heads that their attempts own and that nobody holds, each found by its key and not among all that run. Nothing that
+  --    a lock guards is looked at in this statement: its snapshot is older than the lock.
+  select array_agg(u.place), array_agg(l.last_sequence) into locked, locked_head
+    from unnest(session_id, turn, attempt) with ordinality u (session, turn, attempt, place)
+   cross join lateral (
+     select h.last_sequence
+       from ledgerline.session_head h
+      where h.session = u.session and h.turn_id = u.turn and h.fence = u.attempt and h.turn_state = 'running' and h.state = 'open'
+        for no key update skip locked) l;
   if locked is null then
     return;
   end if;
