@@ -120,11 +120,13 @@ class ResponseWriter implements Writer {
     if (!this.#isOpen || this.#isEnded) return;
     // Text becomes bytes here: a corked socket sends buffers with one plain system call, a mixture with a slower one.
     const buffer = typeof bytes === 'string' ? Buffer.from(bytes) : bytes;
-    this.#handedOver += buffer.length;
     const socket = this.#socket;
+    // The reader ended its half, and Node ours: an error for a write that comes before the close would help nobody. Nor does it count: who
+    // takes nothing any more would seem to, as long as there is news, and stay for ever.
+    if (socket?.writable === false) return;
+    this.#handedOver += buffer.length;
     if (socket === undefined) return this.#respond(buffer);
-    // The reader ended its half, and Node ours: an error for a write that comes before the close would help nobody.
-    if (socket.writable) socket.write(buffer);
+    socket.write(buffer);
   }
 
   cork(): void {

@@ -322,10 +322,12 @@ describe('a reader that ended its half and has not taken what was sent', () => {
     socket.end();
     await eventually('the end is heard', () => ended);
     await new Promise((resolve) => void setImmediate(resolve));
-    const unsentBefore = stream.unsentBytes;
+    const [unsentBefore, sentBefore] = [stream.unsentBytes, stream.sentBytes];
     for (let frame = 0; frame < 100; frame += 1) stream.write(Buffer.alloc(limits.pieceBytes, 'y'));
     await new Promise((resolve) => void setImmediate(resolve));
     expect(unsentBefore).toBeGreaterThan(0);
+    // Else news would look like progress, and nothing would ever end what takes nothing.
+    expect(stream.sentBytes - sentBefore).toBe(unsentBefore - stream.unsentBytes);
     expect([stream.unsentBytes <= unsentBefore, errors]).toEqual([true, 0]);
     socket.resume();
     await eventually('what was sent before arrives, and then the end', () => socket.readableEnded);
