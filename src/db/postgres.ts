@@ -2,6 +2,7 @@
 import { connect as connectSocket } from 'node:net';
 import type { NetConnectOpts, Socket } from 'node:net';
 import postgres from 'postgres';
+import { toError } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
 import type { Log } from '../base/log.ts';
 import { MessageReader } from './message-reader.ts';
@@ -111,7 +112,12 @@ export function connect(options: ConnectOptions): Sql {
 function connectByMessage(address: NetConnectOpts): Socket {
   const reader = new MessageReader((messages) => socket.emit('data', messages));
   const took = (bytes: number): boolean => {
-    reader.took(bytes);
+    try {
+      reader.took(bytes);
+    } catch (thrown) {
+      // Node would go on reading to where this was, and what comes next would be looked for in what another connection has read [I9].
+      socket.destroy(toError(thrown));
+    }
     return true;
   };
   const socket: Socket = connectSocket({ ...address, onread: { buffer: () => reader.space, callback: took } });

@@ -202,7 +202,8 @@ describe('a page', () => {
     const [text, one] = [chunk.subarray(100, 400), Buffer.from('1')];
     const sql = (() => ({ raw: () => Promise.resolve([[text, one, one, one]]) })) as unknown as Sql;
     const { pieces } = await readPage(sql, 'any', START, toCursor(1), eventLayout);
-    expect(pieces.map(({ bytes }) => bytes.equals(text) && bytes.buffer !== chunk.buffer)).toEqual([true]);
+    // Not even the pool that Node takes small buffers from: 8 KiB in Node 20, 64 in 24.
+    expect(pieces.map(({ bytes }) => bytes.equals(text) && bytes.buffer.byteLength)).toEqual([text.length]);
   });
 
   it('comes in pieces of whole frames that follow one another, each with little else in its memory [I6]', async () => {

@@ -65,6 +65,14 @@ describe('messages', () => {
     expect(given.map((each, index) => expected[index]?.equals(each))).toEqual([true, true, true, true]);
     for (const each of given.slice(1, 3)) expect(each.buffer.byteLength).toBe(long.length);
   });
+
+  test('that are short and were cut by a read lie in no pool, whatever the size of Node’s', () => {
+    const { given, readAll } = setUp();
+    const short = message(300, 1);
+    readAll(short.subarray(0, 100));
+    readAll(short.subarray(100));
+    expect(given.map((each) => each.equals(short) && each.buffer.byteLength)).toEqual([short.length]);
+  });
 });
 
 describe('what no message is', () => {
