@@ -109,7 +109,7 @@ export async function run({ quick }: Options): Promise<Report> {
     return {
       name: 'An idle connection',
       method:
-        'Resident memory of the server’s process for each open stream; then the CPU of a gateway whose rooms are silent.',
+        'Resident memory of the server’s process for each open stream, without V8’s empty space for young objects; then the CPU of a gateway whose rooms are silent.',
       leftOut: stage.leftOut,
       rows,
       targets: [

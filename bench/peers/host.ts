@@ -27,7 +27,10 @@ export type HostRequest =
 
 export interface Usage {
   readonly cpuMicros: number;
-  /** Without the space that V8 keeps for young objects: 0.3 to 32 MB by what happened before, and empty after a collection. */
+  /**
+   * Without the space that V8 keeps for young objects: 0.3 to 32 MB by what happened before, and empty after a collection. Of Node 20; Node
+   * 24 hands the pages to a pool that nothing tells of, and they count as resident from then on.
+   */
   readonly residentBytes: number;
   /** Of these: what lives in V8's heap, and what its buffers hold outside of it. Undefined of a server in another process. */
   readonly heapBytes?: number;
