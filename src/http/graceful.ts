@@ -2,7 +2,7 @@
 import type { EventEmitter } from 'node:events';
 import type { IncomingMessage, Server } from 'node:http';
 import type { Http2Server, ServerHttp2Session } from 'node:http2';
-import type { Socket } from 'node:net';
+import { Socket } from 'node:net';
 import { systemClock } from '../base/clock.ts';
 
 export interface Graceful {
@@ -13,6 +13,7 @@ export interface Graceful {
 export function gracefulHttp1(server: Server): Graceful {
   let isStopping = false;
   const silent = silentConnections(server);
+  spareUnsent(server);
   // A kept connection that falls idle while the server stops would hold it until its own timeout.
   const closeIdle = (): void => {
     if (isStopping) server.closeIdleConnections();
@@ -32,6 +33,27 @@ export function gracefulHttp1(server: Server): Graceful {
       });
     },
   };
+}
+
+/**
+ * Node takes a connection for idle as soon as its last answer was handed over, though most of that may still be on its way. One that
+ * closes in stages has a bound of its own.
+ */
+function spareUnsent(server: Server): void {
+  let isClosingIdle = false;
+  const closeIdle = server.closeIdleConnections.bind(server);
+  // Node's own `close` calls it, too.
+  server.closeIdleConnections = () => {
+    isClosingIdle = true;
+    closeIdle();
+    isClosingIdle = false;
+  };
+  // One function for all: an open stream keeps whatever is made for its connection.
+  function destroy(this: Socket, error?: Error): Socket {
+    const isBusy = this.writableLength > 0 || (this.writableEnded && !this.readableEnded);
+    return isClosingIdle && isBusy ? this : Socket.prototype.destroy.call(this, error);
+  }
+  server.on('connection', (socket: Socket) => void (socket.destroy = destroy));
 }
 
 export function gracefulHttp2(server: Http2Server): Graceful {

@@ -18,7 +18,7 @@ import { PROTOCOL_HEADER, PROTOCOL_VERSION } from './observe.ts';
 import { problem } from './problem.ts';
 import { readersInLine } from './reader-line.ts';
 import type { Serve } from './reader-line.ts';
-import { closeAnsweredInStages } from './staged-close.ts';
+import { closeAnsweredInStages, discardRest } from './staged-close.ts';
 import type { Turnstile } from './turnstile.ts';
 
 export interface ListenerOptions {
@@ -98,7 +98,7 @@ function http1Server(options: ListenerOptions): Graceful {
     (incoming, outgoing) => {
       if (incoming.socket.writable) listener(incoming, outgoing);
       // Behind the last answer of its connection nobody could be told what became of it.
-      else incoming.resume();
+      else discardRest(incoming);
     },
   );
   closeAnsweredInStages(server);

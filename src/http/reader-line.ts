@@ -43,6 +43,15 @@ interface Asking {
 
 export const isForStream = (request: Asking): boolean => streamedSession(request) !== undefined;
 
-/** Decides about fairness only: an address that is written in another way for the same session stands in a line of its own. */
 const streamedSession = ({ method, url }: Asking): string | undefined =>
-  method === 'GET' ? /^\/sessions\/([^/?#]+)\/stream(?:[?#]|$)/.exec(url ?? '')?.[1] : undefined;
+  method === 'GET' ? /^\/sessions\/([^/?#]+)\/stream(?:[?#]|$)/.exec(pathOf(url ?? ''))?.[1] : undefined;
+
+/** As the routes see it: nobody gets past the line by writing the address in another way. */
+function pathOf(url: string): string {
+  if (url.startsWith('/') && !/[%\\]|\/\./.test(url)) return url;
+  try {
+    return decodeURI(new URL(url, 'http://localhost').pathname);
+  } catch {
+    return url; // no route takes it for a session's
+  }
+}

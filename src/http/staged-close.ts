@@ -1,5 +1,5 @@
 /** Closes a connection in stages: one that closes under unread bytes is reset, and its peer loses the answer that it had not read. */
-import type { Server } from 'node:http';
+import type { IncomingMessage, Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { systemClock } from '../base/clock.ts';
@@ -26,6 +26,17 @@ export function closeInStages(socket: Duplex, clock: Clock = systemClock): void 
   socket.end();
   const linger = clock.after(limits.lingerMs, () => socket.destroy());
   socket.once('close', () => linger.cancel());
+}
+
+const ignore = (): void => undefined;
+
+/**
+ * What comes on a connection that closes is read, and no more: taken apart it would be requests that pile up unanswered, as fast as a
+ * peer can send them [I6]. A listener of its own takes the bytes away from Node's parser.
+ */
+export function discardRest(request: IncomingMessage): void {
+  request.resume();
+  request.socket.removeAllListeners('data').on('data', ignore);
 }
 
 /** One for all connections: what is made for each lasts as long as its stream. */

@@ -145,6 +145,9 @@ class ResponseWriter implements Writer {
 
   destroy(): void {
     if (!this.#isOpen) return;
+    // Behind a pipelined request it has no socket yet, and Node 24 does not destroy it when that comes: the reader would stand still.
+    if (this.#response instanceof ServerResponse && this.#response.socket === null)
+      this.#response.once('socket', (socket: Socket) => socket.destroy());
     this.#response.destroy();
     this.#close();
   }

@@ -1,7 +1,7 @@
 /** Sockets that all speak or end at once: heard a few at a turn, and nobody else waits for them. */
 import { EventEmitter } from 'node:events';
 import { createServer } from 'node:http';
-import type { Server } from 'node:http';
+import type { IncomingMessage, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { limits } from '../../src/base/limits.ts';
@@ -12,6 +12,8 @@ import { eventually } from '../support/waits.ts';
 
 /** More than a turn may take, when it is looked at a few times. */
 const SLOW_MS = limits.turnMs;
+/** More connections than are heard in a turn. */
+const FLOOD = 80;
 
 class FakeSocket extends EventEmitter {
   isRead = true;
@@ -20,6 +22,9 @@ class FakeSocket extends EventEmitter {
   }
   resume(): void {
     this.isRead = true;
+  }
+  isPaused(): boolean {
+    return !this.isRead;
   }
 }
 
@@ -37,7 +42,7 @@ function setUp() {
     server.emit('request', { socket, method, url });
   const flood = (from = 0): void => {
     clock.lookCostMs = SLOW_MS;
-    for (const socket of sockets.slice(from, from + 20)) ask(socket);
+    for (const socket of sockets.slice(from, from + FLOOD)) ask(socket);
     clock.lookCostMs = 0;
   };
   const read = () => sockets.filter(({ isRead }) => isRead).length;
@@ -73,17 +78,24 @@ describe('what comes on many sockets', () => {
       expect(read() - readBefore).toBeLessThanOrEqual(64 * (clock.turns - turnsBefore + 1));
     }
     expect(read()).toBe(200);
-    flood(20);
+    flood(100);
     expect(read()).toBe(0);
     await clock.advance(1_000);
     expect([read(), clock.waiting]).toEqual([200, 0]);
   });
 
+  test('is heard at once where few speak, however long the turn was for another reason', () => {
+    const { clock, sockets, ask, read } = setUp();
+    clock.lookCostMs = SLOW_MS * 10;
+    for (const socket of sockets.slice(0, 20)) ask(socket);
+    expect(read()).toBe(200);
+  });
+
   test.each(['end', 'close'])('counts each %s, too', (event) => {
     const { clock, sockets, read } = setUp();
     clock.lookCostMs = SLOW_MS;
-    for (const socket of sockets.slice(0, 20)) socket.emit(event);
-    expect(read()).toBeLessThan(20);
+    for (const socket of sockets.slice(0, FLOOD)) socket.emit(event);
+    expect(read()).toBeLessThan(FLOOD);
   });
 
   test('keeps no append waiting', () => {
@@ -105,6 +117,50 @@ describe('what comes on many sockets', () => {
     await clock.advance(1_000);
     expect([gone.isRead, late.isRead, clock.waiting]).toEqual([false, true, 0]);
   });
+});
+
+test('a body that nobody reads stays with its sender, however many floods there are [I6]', async () => {
+  const clock = manualClock();
+  const events = new EventEmitter();
+  let stream: IncomingMessage | undefined;
+  const server = createServer((request, response) => {
+    stream = request;
+    response.writeHead(200).flushHeaders();
+    events.emit('request', request);
+  });
+  server.on('connection', (socket) => events.emit('connection', socket));
+  holdFloods(events as Server, clock);
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  const { socket } = open(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  onTestFinished(() => void socket.destroy());
+  socket.on('error', () => undefined);
+  socket.write(head('GET', '/sessions/a/stream', { 'Content-Length': String(1 << 30) }));
+  const pump = (): void => {
+    while (socket.write(Buffer.alloc(1 << 20)));
+  };
+  socket.on('drain', pump);
+  pump();
+  const request = await eventually('Node stops reading', () => (stream?.socket.isPaused() ? stream : undefined));
+  const heldBefore = request.readableLength;
+  for (let flood = 0; flood < 10; flood += 1) {
+    const quiet = new FakeSocket();
+    events.emit('connection', quiet);
+    clock.lookCostMs = SLOW_MS;
+    for (let count = 0; count < FLOOD; count += 1) {
+      const other = new FakeSocket();
+      events.emit('connection', other);
+      other.emit('close');
+    }
+    clock.lookCostMs = 0;
+    expect(quiet.isRead).toBe(false);
+    await clock.advance(1_000);
+    for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => void setImmediate(resolve));
+  }
+  expect(request.readableLength).toBe(heldBefore);
 });
 
 test('a herd on real sockets is answered to the last, and an append before it', async () => {
@@ -136,7 +192,7 @@ test('a herd on real sockets is answered to the last, and an append before it', 
   await eventually('the flood is held', () => clock.waiting === 2);
   clock.lookCostMs = 0;
   const heard = served.length;
-  expect(heard).toBeLessThan(20);
+  expect(heard).toBeLessThan(FLOOD);
   appender.socket.write(append);
   await eventually('the append is answered', () => answers() === 2);
   expect(served).toHaveLength(heard + 1);

@@ -76,18 +76,22 @@ describe('a reader', () => {
     await eventually('the answer', () => received().endsWith('answer to /sessions/a/stream'));
   });
 
-  test.each(['/sessions/a/stream', '/sessions/a/stream?after=3', '/sessions/a/stream?'])(
-    'stands in the line of its session: %s',
-    async (path) => {
-      const { turnstile, line } = closedTurnstile();
-      const { url } = await listen(turnstile);
-      const { socket } = open(url);
-      socket.write(head('GET', path, {}));
-      await eventually('it stands in line', () => line.length === 1);
-      expect(line[0]?.session).toBe('a');
-      socket.destroy();
-    },
-  );
+  test.each([
+    '/sessions/a/stream',
+    '/sessions/a/stream?after=3',
+    '/sessions/a/stream?',
+    'http://localhost/sessions/a/stream',
+    '/sessions/%61/%73tream?after=3',
+    '/pages/../sessions/a/stream',
+  ])('stands in the line of its session: %s', async (path) => {
+    const { turnstile, line } = closedTurnstile();
+    const { url } = await listen(turnstile);
+    const { socket } = open(url);
+    socket.write(head('GET', path, {}));
+    await eventually('it stands in line', () => line.length === 1);
+    expect(line[0]?.session).toBe('a');
+    socket.destroy();
+  });
 
   test('that goes away while it stands in line is not served at all', async () => {
     const { turnstile, line, letAllIn } = closedTurnstile();

@@ -1,4 +1,5 @@
 /** An answer that comes before the end of its request is read, though its peer writes on without a pause. */
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
@@ -197,6 +198,27 @@ it('a request behind the last answer of its connection is not taken in', async (
   peer.hangUp();
   await once(peer.socket, 'close');
   expect(gateway.appends).toEqual([]);
+});
+
+it('requests behind the last answer of a connection do not pile up while it lingers [I6]', async () => {
+  let parsed = 0;
+  const count = (): void => void (parsed += 1);
+  subscribe('http.server.request.start', count);
+  onTestFinished(() => void unsubscribe('http.server.request.start', count));
+  draining.abort();
+  const peer = deafPeer(gateway.internalUrl);
+  peer.listen();
+  peer.socket.write(head('GET', '/healthz', {}));
+  await eventually('the other side has ended', () => peer.socket.readableEnded);
+  parsed = 0;
+  const more = head('GET', '/healthz', {}).repeat(100);
+  void peer.flood(more);
+  await eventually('much was sent', () => peer.socket.bytesWritten > 100 * more.length);
+  await turns();
+  // Of the first chunk, which is 64 KiB.
+  expect(parsed).toBeLessThan(65_536 / (more.length / 100) + 1);
+  expect(peer.faults).toEqual([]);
+  peer.hangUp();
 });
 
 describe('a connection that closes in stages', () => {

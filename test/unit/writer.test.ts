@@ -409,3 +409,22 @@ describe('over HTTP/2 without TLS', () => {
     await eventually('the other closes', () => closed.length === 2);
   });
 });
+
+test('a stream that ends behind a pipelined request ends its connection when its turn comes', async () => {
+  let first: ServerResponse | undefined;
+  let writer: Writer | undefined;
+  const port = await listen(
+    createServer((request, response) => {
+      if (request.url === '/slow') first = response;
+      else writer = openStream(response, {});
+    }),
+  );
+  const { socket, received } = raw(port, get('1.1', '/slow') + get('1.1', '/stream'));
+  const stream = await eventually('the stream opens', () => writer);
+  stream.write('id: 1\n\n');
+  stream.destroy();
+  await new Promise((resolve) => void setImmediate(resolve));
+  first?.end('the first answer');
+  await eventually('the connection closes', () => socket.closed);
+  expect(received()).toContain('the first answer');
+});
