@@ -87,8 +87,10 @@ export const limits = {
   turnErrorBytes: 4 * KiB,
   /** Messages, claims, and what operators ask. */
   turnConnections: 4,
-  /** Renewing and settling: what a full pool above must never keep waiting. */
+  /** Settling: what a full pool above must never keep waiting. It may wait for heads itself. */
   settleConnections: 2,
+  /** Renewing, and completing by the group: they wait for no head, and for nobody who does. */
+  renewConnections: 1,
   sessionsPerList: 200,
   sessionsPerListDefault: 50,
   turnsPerList: 200,

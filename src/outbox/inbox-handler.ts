@@ -41,7 +41,7 @@ export function createHandler(options: HandlerOptions): (received: Received) => 
   const { consumer, maxFailures, startsAnywhere, signal, clock, log, metrics } = options;
   /** The lowest number of a session that is not applied: when it fails, the one behind it does not begin in its place. */
   const firsts = new Map<string, number>();
-  /** How often the delivery that a session waits for has failed. */
+  /** How often a delivery has failed here. By its number: the one before it may have failed here, too, and been applied by another process. */
   const failures = new Map<string, number>();
   /** Sessions in which the next one did not come by waiting: what is behind it is put off at once, so that the next one gets its turn. */
   const stuck = new Map<string, Waiting>();
@@ -51,7 +51,7 @@ export function createHandler(options: HandlerOptions): (received: Received) => 
   function isFirst({ session, outboxSequence: number }: Delivery): boolean {
     if (!startsAnywhere) return false;
     const first = Math.min(firsts.get(session) ?? number, number);
-    firsts.set(session, first);
+    remember(firsts, session, first);
     return number === first;
   }
 
@@ -85,9 +85,9 @@ export function createHandler(options: HandlerOptions): (received: Received) => 
       log.warn({ err: thrown, ...place }, 'a delivery waits for the database');
       return backoffMs(pause, 3, clock.random());
     }
-    const count = (failures.get(session) ?? 0) + 1;
-    failures.set(session, count);
-    if (!stuck.has(session)) stuck.set(session, noneSeen);
+    const count = (failures.get(nameOf(delivery)) ?? 0) + 1;
+    remember(failures, nameOf(delivery), count);
+    if (!stuck.has(session)) remember(stuck, session, noneSeen);
     if (count < maxFailures) {
       log.warn(
         { err: toError(thrown), failures: count, ...place },
@@ -107,7 +107,7 @@ export function createHandler(options: HandlerOptions): (received: Received) => 
     const { session, outboxSequence } = delivery;
     const known = stuck.get(session) ?? noneSeen;
     const isNearest = outboxSequence <= known.number;
-    if (isNearest) stuck.set(session, { number: outboxSequence, place: streamSequence });
+    remember(stuck, session, isNearest ? { number: outboxSequence, place: streamSequence } : known);
     if (timesDelivered === deliveryLimits.holeTold) {
       log.warn({ session, outboxSequence }, 'a session waits for a delivery before this one, which does not come');
     }
@@ -123,15 +123,13 @@ export function createHandler(options: HandlerOptions): (received: Received) => 
       return outcome;
     }
     firsts.delete(session);
+    failures.delete(nameOf(delivery));
     if (outcome === 'conflict') {
       log.error(
         { session, outboxSequence, identity, streamSequence },
         'two deliveries have one number: this one was not applied and is kept in inbox_dead, for a person to look at',
       );
-    } else {
-      if (outcome !== 'duplicate') failures.delete(session);
-      if ((stuck.get(session) ?? noneSeen).number <= outboxSequence) stuck.set(session, noneSeen); // it waits no more
-    }
+    } else if ((stuck.get(session) ?? noneSeen).number <= outboxSequence) stuck.set(session, noneSeen); // it waits no more
     received.acknowledge();
     return outcome;
   }
@@ -178,7 +176,8 @@ export function createHandler(options: HandlerOptions): (received: Received) => 
     const outcome = await attempt(received);
     const { session } = received.delivery;
     const isNext = outcome === 'applied' || outcome === 'passed' || outcome === 'dead';
-    const waiting = stuck.get(session);
+    // One that comes again was put off before, maybe by a process that is gone: then so was what is behind it.
+    const waiting = stuck.get(session) ?? (received.timesDelivered > 1 ? noneSeen : undefined);
     if (!isNext || waiting === undefined) return;
     try {
       await follow(received, waiting);
@@ -186,6 +185,16 @@ export function createHandler(options: HandlerOptions): (received: Received) => 
       log.warn({ err: toError(thrown), session }, 'what waited for a delivery cannot be read; it comes by itself');
     }
   };
+}
+
+const nameOf = ({ session, outboxSequence }: Delivery): string => `${session}/${outboxSequence}`;
+
+/** Of what another process went on with, this one may never hear again. So many never wait at the same time: the oldest is over [I6]. */
+function remember<Value>(known: Map<string, Value>, name: string, value: Value): void {
+  known.delete(name);
+  known.set(name, value);
+  const [oldest] = known.keys();
+  if (known.size > deliveryLimits.consumerUnacknowledged && oldest !== undefined) known.delete(oldest);
 }
 
 const nothing = (): void => undefined;

@@ -52,7 +52,8 @@ export async function claim(work: Work, requests: readonly ClaimRequest[], how: 
     } else if (failure === undefined) log.error({ session }, 'a session was ready with nothing to do');
     else log.error({ session, failure }, 'a turn could not begin, and is put off');
   }
-  return { turns, readyMs: heads.map(({ readyMs }) => readyMs) };
+  // One that is put off would be counted at every try, with a longer time each.
+  return { turns, readyMs: heads.filter(({ begun }) => begun !== undefined).map(({ readyMs }) => readyMs) };
 }
 
 function toTurn(

@@ -68,9 +68,16 @@ export function createClaims({ bus, clock, log, metrics, leaseMs, pool, transact
 
   async function claimOnce(requests: readonly ClaimRequest[], isApart: boolean): Promise<Claimed> {
     const fresh: Attempt[] = [];
+    let isGivenUp = false;
     try {
-      return await transact('claiming turns', (one) => claim(one, requests, { leaseMs, isApart, log, fresh }));
+      return await transact('claiming turns', async (one) => {
+        const claimed = await claim(one, requests, { leaseMs, isApart, log, fresh });
+        // The deadline has passed meanwhile. Nobody would have the turns, nor give them back: rolled back, they are still due.
+        if (isGivenUp) throw new LedgerlineError('unavailable', 'nobody waits for this claim any more');
+        return claimed;
+      });
     } catch (thrown) {
+      isGivenUp = true;
       // The connection was lost around the commit: if that happened, nobody has the turns.
       for (const attempt of fresh) detach(giveBack(attempt), log, 'a turn that nobody got was not given back');
       throw thrown;

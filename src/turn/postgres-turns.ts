@@ -36,6 +36,7 @@ export interface TurnBounds {
   readonly leaseMs: number;
   readonly turnConnections: number;
   readonly settleConnections: number;
+  readonly renewConnections: number;
   readonly stepConnections: number;
   readonly stepMs: number;
 }
@@ -84,13 +85,15 @@ export function createTurns(options: TurnsOptions): PostgresTurns {
   const work = pool('turns', bounds.turnConnections, byIndex);
   // Whoever ends or extends a turn frees what the others wait for, so it never waits behind them [graphile#564].
   const settling = pool('settle', bounds.settleConnections, byIndex);
+  // A few settlings that wait for heads which a vanished host holds would keep the leases of all other turns from going on [I9].
+  const renewing = pool('renew', bounds.renewConnections, byIndex);
   // Tools read and write tables of their own here, for as long as that takes, and nothing else waits behind them. They wait for
   // one another outside: a pool whose query is late is replaced, and with it whoever is at work in it.
   const effects = pool('steps', bounds.stepConnections, byIndex, bounds.stepMs);
   const transact = createTransact(work, options);
   const settle = createTransact(settling, options);
   const owned = counting(settle);
-  const settleAtOnce = createStatement(settling, options);
+  const settleAtOnce = createStatement(renewing, options);
   const inEffects = createTransact(effects, options);
   const inTurn = createGate(bounds.stepConnections);
   const steps = createSteps({
@@ -147,7 +150,7 @@ export function createTurns(options: TurnsOptions): PostgresTurns {
       },
       async stop() {
         await Promise.all([claims.stop(), recovery.stop()]);
-        await Promise.all([work.close(1_000), settling.close(1_000), effects.close(1_000)]);
+        await Promise.all([work, settling, renewing, effects].map((each) => each.close(1_000)));
       },
     },
     steps,
@@ -155,7 +158,7 @@ export function createTurns(options: TurnsOptions): PostgresTurns {
 
     request: (message) => transact('storing a message', (one) => request(one, message, bounds)),
     claim: claims.claim,
-    renew: (attempts) => renew({ pool: settling, clock, leaseMs: bounds.leaseMs }, attempts),
+    renew: (attempts) => renew({ pool: renewing, clock, leaseMs: bounds.leaseMs }, attempts),
     steer: (attempt, after) => owned('steering a turn', (one) => steer(one, attempt, after)),
     async finish(attempt, outcome, events) {
       const completed = outcome === 'completed' ? await completeInGroup({ attempt, events }) : undefined;

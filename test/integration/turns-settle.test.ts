@@ -1,10 +1,12 @@
 /** How attempts end: once, by their owner alone, with the same answer when it is asked for again. */
 import { beforeEach, describe, expect, test } from 'vitest';
+import { limits } from '../../src/base/limits.ts';
 import type { ClaimedTurn, Settled } from '../../src/turn/turns.ts';
 import { anEvent, countTo, holdHeads } from '../support/ledger.ts';
 import { refusalOf } from '../support/refusal.ts';
 import { turnStage } from '../support/turn-stage.ts';
 import type { TurnStage } from '../support/turn-stage.ts';
+import { eventually } from '../support/waits.ts';
 
 let stage: TurnStage;
 beforeEach(async () => {
@@ -217,6 +219,26 @@ test('one head that somebody holds keeps no other lease from going on, and its o
   await stranger.release();
   expect(await stage.turns.recover()).toBe(1);
   expect(await stage.now(held)).toMatchObject({ state: 'ready' });
+});
+
+test('settlings that wait for heads keep no other lease from going on, and no other turn from being completed [I9]', async () => {
+  const free = await running();
+  const others = [await running(), await running(), await running()];
+  const strangers = await Promise.all(others.map(({ session }) => holdHeads(stage.url, session)));
+  const waiting = others.map((turn) => stage.turns.finish(turn, 'completed', []));
+  let isSettled = false;
+  const settled = Promise.all(waiting).finally(() => (isSettled = true));
+  await eventually('they wait', async () => {
+    const rows = await stage.sql(
+      (sql) => sql`select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
+    );
+    return rows.length === limits.settleConnections;
+  });
+  expect(await stage.turns.renew([free])).toMatchObject([{ session: free.session, isExtended: true }]);
+  expect(await stage.turns.finish(free, 'completed', [])).toMatchObject({ status: 'done' });
+  expect(isSettled).toBe(false);
+  for (const stranger of strangers) await stranger.release();
+  expect((await settled).map(({ status }) => status)).toEqual(['done', 'done', 'done']);
 });
 
 describe('a question', () => {

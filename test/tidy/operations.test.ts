@@ -102,7 +102,13 @@ test('a metric is documented with its type and its labels', () => {
 
 test('the connections that a process takes are documented, for whoever sets max_connections', () => {
   const of = base;
-  const writes = of.lanes + of.soloConnections + of.turnConnections + of.settleConnections + of.stepConnections;
+  const writes =
+    of.lanes +
+    of.soloConnections +
+    of.turnConnections +
+    of.settleConnections +
+    of.renewConnections +
+    of.stepConnections;
   const endings = of.soloConnections;
   const readiness = 1;
   const reads = of.replayConnections + of.historyConnections + of.controlConnections + endings + readiness;

@@ -167,6 +167,15 @@ test('what waits for a delivery that was lost and is published again, behind it,
   expect(one.applied).toEqual(countTo(25));
 });
 
+test('what a process that is gone had put off follows, though this one saw nobody wait', async () => {
+  const one = world([...countTo(25), 1]);
+  one.moveMark(1);
+  await one.give(26); // a duplicate: this process has been given what lies behind
+  await one.give(2, 5);
+  await one.clock.settle();
+  expect(one.applied).toEqual(countTo(25).slice(1));
+});
+
 test('a second hole is waited for like the first', async () => {
   const one = world([1, 2, 3, 5, 6, 4]);
   await one.giveAll([2, 3, 4, 5]);
@@ -208,6 +217,19 @@ test('one that fails among those that follow counts its failures, is tried again
   expect([one.applied, one.buried, one.asked]).toEqual([[1, 2], [], [1, 2]]);
   await one.clock.advance(60_000);
   expect([one.applied, one.buried]).toEqual([[1, 2, 4, 5, 6], [3]]);
+});
+
+test('the failure of one that another process then applies is not counted against the next', async () => {
+  const one = world([1, 2], { maxFailures: 2 });
+  one.failing.add(1).add(2);
+  await one.giveAll([1]);
+  one.moveMark(1);
+  await one.give(2);
+  await one.clock.settle();
+  expect(one.buried).toEqual([]);
+  one.failing.clear();
+  await one.clock.advance(deliveryLimits.consumerPauseMs);
+  expect([one.applied, one.buried]).toEqual([[2], []]);
 });
 
 test('a stream that cannot be read delays what waits, and the next that is applied is followed again', async () => {
