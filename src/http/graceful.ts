@@ -74,8 +74,8 @@ export function gracefulHttp2(server: Http2Server): Graceful {
 const FEW_CONNECTIONS = 64;
 
 /**
- * Those that have made no request yet. A listener for the close of each would be a third one, for which the list of an open stream's
- * socket grows to nineteen places; so those that closed without a request are forgotten when as many others have come.
+ * Those that have made no request yet. A listener for the close of each would last as long as its stream, in a list that grows by
+ * many places at once; so those that closed without a request are forgotten when as many others have come.
  */
 export function silentConnections(server: Pick<EventEmitter, 'on'>): ReadonlySet<Socket> {
   const silent = new Set<Socket>();

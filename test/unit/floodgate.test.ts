@@ -144,7 +144,9 @@ test('a body that nobody reads stays with its sender, however many floods there 
   };
   socket.on('drain', pump);
   pump();
-  const request = await eventually('Node stops reading', () => (stream?.socket.isPaused() ? stream : undefined));
+  const request = await eventually('Node stops reading', () =>
+    stream?.socket.isPaused() === true ? stream : undefined,
+  );
   const heldBefore = request.readableLength;
   for (let flood = 0; flood < 10; flood += 1) {
     const quiet = new FakeSocket();
