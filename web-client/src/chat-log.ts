@@ -48,8 +48,10 @@ export function createChatLog(): ChatLog {
   let queued: readonly number[] = [];
   /** The turn waits for somebody's decision about these; `any` where it does not name them. */
   let asked: ReadonlySet<unknown> | 'any' | undefined;
-  /** Where the answer began that such a turn may go on with. */
-  let pausedSince: number | undefined;
+  /** The answer that such a turn may go on with; `unseen` where it may lie before the first event that was taken. */
+  let paused: Answer | 'unseen' | undefined;
+  /** The turn whose first attempt was seen to begin. */
+  let begun: unknown;
   /** Whether the events that were taken tell if anything is being written; `midway` is what belongs to an earlier start. */
   let known: 'nothing' | 'midway' | 'all' = 'nothing';
 
@@ -93,7 +95,7 @@ export function createChatLog(): ChatLog {
     }
     open = { run, answer };
     expectedSince = undefined;
-    pausedSince = undefined;
+    paused = undefined;
     known = 'all';
     return [{ kind: 'chunk', chunk: named }];
   }
@@ -123,7 +125,7 @@ export function createChatLog(): ChatLog {
     if (open?.run.turn !== undefined && typeof id === 'string' && id !== open.run.turn) return [];
     const wasBusy = open !== undefined || expectedSince !== undefined;
     turn = undefined;
-    pausedSince = undefined;
+    paused = undefined;
     settle('all');
     [expectedSince] = queued;
     queued = [];
@@ -135,12 +137,12 @@ export function createChatLog(): ChatLog {
 
   /** What the turn has said so far stands, whichever attempt goes on with it. */
   function pause({ turn: id, approvals }: Data, sequence: number): void {
-    pausedSince = undefined;
+    paused = begun === id ? undefined : 'unseen';
     for (const entry of entries) {
       for (const run of entry.kind === 'answer' ? entry.runs : []) {
         if (run.turn !== id) continue;
         run.turn = undefined;
-        if (entry.kind === 'answer') pausedSince = entry.first;
+        if (entry.kind === 'answer') paused = entry;
       }
     }
     if (turn !== undefined && turn.id === id) turn = { ...turn, since: sequence };
@@ -177,11 +179,14 @@ export function createChatLog(): ChatLog {
       return open !== undefined || expectedSince !== undefined;
     },
     get since() {
-      const began = pausedSince ?? open?.answer.first ?? expectedSince;
+      const began = (typeof paused === 'object' ? paused.first : undefined) ?? open?.answer.first ?? expectedSince;
       return began === undefined ? undefined : Math.min(began, turn?.since ?? began);
     },
     get isWhole() {
-      return open === undefined ? known === 'all' : !open.answer.isNamed || entries.indexOf(open.answer) > 0;
+      const answer = open?.answer ?? paused;
+      if (answer === undefined) return known === 'all';
+      // One that has a name may have begun before, in an earlier run.
+      return answer !== 'unseen' && (!answer.isNamed || entries.indexOf(answer) > 0);
     },
     take({ turn: turnId, attempt = 1, ...event }) {
       // Fenced off in the ledger, and yet: what an older attempt says now is nothing.
@@ -199,6 +204,7 @@ export function createChatLog(): ChatLog {
           const number = typeof data.attempt === 'number' ? data.attempt : 1;
           const more = typeof data.turn === 'string' ? reach(data.turn, number, event.sequence) : [];
           settle('all');
+          if (number === 1) begun = data.turn;
           // One that is tried again takes nothing more.
           if (before !== data.turn) queued = [];
           expectedSince = event.sequence;

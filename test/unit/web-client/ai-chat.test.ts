@@ -72,7 +72,8 @@ test('paging back finds what is being written, no matter where the pages are cut
       expect(found.last).toBe(known.length);
       expect(found.log.isBusy).toBe(whole.isBusy);
       expect(found.log.open?.chunks).toEqual(whole.open?.chunks);
-      if (!whole.isBusy) expect(found.cursor).toBe(known.length);
+      // An answer whose turn waits is gone on with: it is read from its beginning.
+      if (!whole.isBusy) expect(found.cursor).toBe(cursorOf(whole, known.length));
       else if (whole.open !== undefined) {
         const answer = whole.entries.filter((entry) => entry.kind === 'answer' && entry.runs.includes(whole.open!));
         expect(replayOf(found.log.entries).slice(-replayOf(answer).length)).toEqual(replayOf(answer));
@@ -96,6 +97,19 @@ test.each([1, 2, 3, 100])('and all runs of a message that the agent goes on with
   const found = await findOpen(pagedServer(session, most), systemClock, never);
   expect(found.cursor).toBe(2);
   expect(replayOf(found.log.entries)).toEqual([chunks[2], chunks[4], chunks[5]]);
+});
+
+test.each([1, 2, 3, 100])('and the whole of an answer whose turn waits, in pages of %i', async (most) => {
+  const session = sessionOf(
+    numbered([
+      { type: 'turn.started', data: { turn: 't0', attempt: 1 } },
+      { type: 'ui.chunk', data: { type: 'start', messageId: 'a1' } },
+      { type: 'ui.chunk', data: { type: 'finish' } },
+      { type: 'turn.waiting', data: { turn: 't0', attempt: 1 } },
+    ]),
+  );
+  const found = await findOpen(pagedServer(session, most), systemClock, never);
+  expect([found.cursor, found.last, found.log.isBusy]).toEqual([1, 4, false]);
 });
 
 test('loaded at any moment, resumed at any other, cut at any third: at its end a chat has each part once', async () => {
