@@ -17,35 +17,35 @@ export const benches: Readonly<Record<string, Bench>> = {
   },
   'append-http': {
     asks: 'requests a second and CPU of an append over HTTP',
-    seconds: { quick: 50, full: 190 },
+    seconds: { quick: 50, full: 210 },
   },
   'fan-out': {
     asks: 'CPU to bring an event to its readers, server by server',
-    seconds: { quick: 110, full: 800 },
+    seconds: { quick: 110, full: 660 },
   },
   'append-to-reader': {
     asks: 'how old an event is when its reader has it',
-    seconds: { quick: 110, full: 640 },
+    seconds: { quick: 110, full: 770 },
   },
   idle: {
     asks: 'memory of an open stream, and CPU of silent rooms',
-    seconds: { quick: 70, full: 180 },
+    seconds: { quick: 70, full: 170 },
   },
   replay: {
     asks: 'a long history to one reader, and to fifty',
-    seconds: { quick: 50, full: 140 },
+    seconds: { quick: 50, full: 70 },
   },
   reconnect: {
     asks: 'what thousands cost who come back at once',
-    seconds: { quick: 70, full: 150 },
+    seconds: { quick: 70, full: 110 },
   },
   stalled: {
     asks: 'what readers cost that have stopped reading',
-    seconds: { quick: 50, full: 110 },
+    seconds: { quick: 50, full: 100 },
   },
   'turn-queue': {
     asks: 'claiming a turn and ending it, beside queues on Postgres',
-    seconds: { quick: 45, full: 200 },
+    seconds: { quick: 45, full: 140 },
   },
   turns: {
     asks: 'first words of an agent, and turns side by side',
