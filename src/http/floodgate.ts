@@ -15,7 +15,7 @@ const SOCKETS_A_TURN = 64;
 
 /**
  * Quiet is a connection that has not asked yet, or whose reader follows a stream: nothing is lost by hearing it a moment later. Whoever
- * asks for anything else is always heard, so that no append waits for a herd.
+ * has asked for anything else is always heard: on a connection that is kept no append waits for a herd.
  */
 export function holdFloods(server: Server, clock: Clock): void {
   const quiet = new Set<Socket>();
